@@ -1,0 +1,130 @@
+"""Where everything lives (design 0.3, decisions 2.7): one place per user, whatever the environment.
+
+Codex hands MCP servers a filtered environment and hooks a full one (seen in 0.171.0), so a
+path that followed XDG variables would give one person two daemons over one store.
+"""
+
+import json
+import os
+import pwd
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from mash_plugin.errors import UnsafePlace
+
+SOCKET_NAME = "s.sock"
+
+
+@dataclass(frozen=True, slots=True)
+class Paths:
+    """Absolute paths; nothing is created by asking for them."""
+
+    run: str
+    config_file: str
+    data: str
+    home: str | None
+    """The root given by MASH_HOME, or None for the user's ordinary places."""
+
+    @property
+    def socket(self) -> str:
+        return os.path.join(self.run, SOCKET_NAME)
+
+    @property
+    def daemon_lock(self) -> str:
+        return os.path.join(self.run, "daemon.lock")
+
+    @property
+    def spawn_lock(self) -> str:
+        return os.path.join(self.run, "spawn.lock")
+
+    @property
+    def log(self) -> str:
+        return os.path.join(self.run, "daemon.log")
+
+    @property
+    def store(self) -> str:
+        return os.path.join(self.data, "records.db")
+
+    @property
+    def chats(self) -> str:
+        return os.path.join(self.data, "chats.db")
+
+    @property
+    def backups(self) -> str:
+        return os.path.join(self.data, "backups")
+
+    @property
+    def marketplace(self) -> str:
+        """The folder that both agents install the rendered plugin from."""
+        return os.path.join(self.data, "marketplace")
+
+    @property
+    def interpreter(self) -> str:
+        """The installed interpreter: a link to a versioned environment (decisions 2.6)."""
+        return os.path.join(self.data, "current", "bin", "python")
+
+
+def passwd_home() -> str:
+    """The home folder of the user database, whatever HOME says."""
+    return pwd.getpwuid(os.getuid()).pw_dir
+
+
+def pin_file() -> str:
+    """Where `scripts/install` and `mash init` pin the configuration and data folders."""
+    return os.path.join(passwd_home(), ".mash", "paths.json")
+
+
+def find_paths(environ: Mapping[str, str]) -> Paths:
+    """The paths of this user, or of the root that MASH_HOME names.
+
+    Raises UnsafePlace for a root inside a git work tree or owned by someone else: a
+    repository must not be able to bring a ready-made memory.
+    """
+    root = environ.get("MASH_HOME")
+    if root:
+        root = os.path.abspath(root)
+        refuse_unsafe_root(root)
+        return Paths(
+            run=os.path.join(root, "run"),
+            config_file=os.path.join(root, "config.toml"),
+            data=os.path.join(root, "data"),
+            home=root,
+        )
+    home = passwd_home()
+    pins = _read_pins()
+    config = pins.get("config") or os.path.join(home, ".config", "mash")
+    return Paths(
+        run=os.path.join(home, ".mash", "run"),
+        config_file=os.path.join(config, "config.toml"),
+        data=pins.get("data") or os.path.join(home, ".local", "share", "mash"),
+        home=None,
+    )
+
+
+def refuse_unsafe_root(root: str) -> None:
+    """Raise UnsafePlace when a repository or another user could have prepared this root."""
+    if os.path.lexists(root):
+        owner = os.stat(root).st_uid
+        if owner != os.getuid():
+            raise UnsafePlace(f"MASH_HOME={root} belongs to user {owner}, not to you; choose another.")
+    folder = os.path.realpath(root)
+    while True:
+        if os.path.lexists(os.path.join(folder, ".git")):
+            raise UnsafePlace(
+                f"MASH_HOME={root} lies inside the git work tree {folder}; choose a folder outside it."
+            )
+        parent = os.path.dirname(folder)
+        if parent == folder:
+            return
+        folder = parent
+
+
+def _read_pins() -> dict[str, str]:
+    try:
+        with open(pin_file(), encoding="utf-8") as file:
+            pins = json.load(file)
+    except (OSError, ValueError):
+        return {}
+    if not isinstance(pins, dict):
+        return {}
+    return {k: v for k, v in pins.items() if isinstance(v, str) and os.path.isabs(v)}
