@@ -1,0 +1,101 @@
+"""What the product knows of a host: hook events, transcripts and messages, without its quirks."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+from mash_plugin.records.model import Author
+
+HookName = Literal["session-start", "file-read", "prompt-submit", "reminder-timer"]
+
+
+@dataclass(frozen=True, slots=True)
+class HookEvent:
+    """One hook call, as both hosts can tell it."""
+
+    agent: str
+    name: str
+    """The host's own event name, such as SessionStart."""
+    session_id: str
+    cwd: str
+    transcript_path: str | None = None
+    source: str | None = None
+    """startup, resume, clear, compact or fork."""
+    prompt: str | None = None
+    files: tuple[str, ...] = ()
+    """Absolute paths that the tool call reads."""
+    tool_use_id: str | None = None
+    agent_id: str | None = None
+    """Set inside a subagent."""
+    is_machine_made: bool = False
+    """The prompt was written by the host or an agent: no reminder for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message of a transcript."""
+
+    id: str
+    role: Literal["user", "assistant", "tool", "system"]
+    author: Author
+    text: str
+    """All visible text, private spans removed."""
+    person_text: str | None
+    """What the person visibly typed (no pasted, fenced or quoted text), else None."""
+    sent_at: int | None
+    offset: int
+    """Byte offset of its line in the transcript."""
+    private_text: tuple[str, ...] = ()
+    """The inner texts of private spans: only hashed, never stored."""
+    tool_use_ids: tuple[str, ...] = ()
+    """IDs of tool calls that this line carries (decisions 3.10)."""
+    bytes_left_out: int = 0
+    """Bytes of tool output that were not kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class TranscriptFile:
+    """One transcript on disk, as the host names it."""
+
+    agent: str
+    path: str
+    session_id: str
+    """The session that its name carries; for a subagent `PARENT/agent-ID`."""
+    is_subagent: bool = False
+
+
+@dataclass(slots=True)
+class ReaderState:
+    """What a reader must remember between two reads of one file; plain JSON values only."""
+
+    session_id: str | None = None
+    project_path: str | None = None
+    title: str | None = None
+    parent_session: str | None = None
+    remote_url: str | None = None
+    """The origin remote, where the transcript itself tells it (Codex)."""
+    ordinal: int = 0
+    """How many messages have been read."""
+    extra: dict[str, Any] = field(default_factory=dict)
+
+
+class TranscriptReader(Protocol):
+    """Turns the lines of one transcript into messages, in order, one call per line."""
+
+    state: ReaderState
+
+    def read_line(self, line: bytes, offset: int) -> Iterator[Message]:
+        """Yield the messages of one line; unknown lines yield nothing. Never raises on content."""
+        ...
+
+
+class Agent(Protocol):
+    """What a host module offers (`agents.AGENTS`)."""
+
+    NAME: str
+
+    def parse_event(self, hook: str, raw: dict[str, Any]) -> HookEvent | None: ...
+    def wrap_context(self, event: HookEvent, text: str) -> bytes: ...
+    def find_transcripts(self, root: str) -> Iterator[TranscriptFile]: ...
+    def find_session(self, root: str, session_id: str) -> TranscriptFile | None: ...
+    def open_reader(self, file: TranscriptFile, state: ReaderState) -> TranscriptReader: ...

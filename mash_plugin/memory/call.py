@@ -1,0 +1,31 @@
+"""What every use case works with: the open stores, the settings, the time and the caller."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from mash_plugin.chats.index import ChatIndex
+from mash_plugin.config import Settings
+from mash_plugin.store.sqlite import Database
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who asks, as far as it can be told; every field is a claim except `is_terminal`."""
+
+    agent: str | None = None
+    """The client's name from MCP `initialize`."""
+    session_id: str | None = None
+    tool_use_id: str | None = None
+    is_terminal: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One request at one moment."""
+
+    store: Database
+    chats: ChatIndex
+    settings: Settings
+    now: int
+    new_id: Callable[[], str]
+    caller: Caller = Caller()

@@ -1,0 +1,108 @@
+"""The nouns of memory: scope, body, evidence, revision, record (specification, sections 3.1-3.4, 5)."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+Kind = Literal["decision", "preference", "fact"]
+State = Literal[
+    "proposed", "accepted", "active", "current", "superseded", "withdrawn", "retracted"
+]
+Review = Literal["candidate", "established"]
+Decider = Literal["person", "agent"]
+Purpose = Literal["context", "endorsement", "report", "unknown"]
+Role = Literal["user", "assistant", "tool", "system", "unknown"]
+Author = Literal["person", "inferred", "agent", "automated", "unknown"]
+"""Whose words a message holds (decisions 3.1). `inferred`: an older client left no mark."""
+EvidenceStatus = Literal[
+    "matching", "unindexed", "changed", "missing", "role_changed", "role_unknown"
+]
+RecordStatus = Literal["current", "candidate", "stale_evidence", "inactive"]
+ScopeKind = Literal["personal", "repository", "local_project", "chat"]
+
+LIVE_STATES: dict[Kind, tuple[State, ...]] = {
+    "decision": ("proposed", "accepted"),
+    "preference": ("active",),
+    "fact": ("current",),
+}
+RETIRED_STATES: dict[Kind, tuple[State, ...]] = {
+    "decision": ("superseded", "withdrawn"),
+    "preference": ("superseded", "withdrawn"),
+    "fact": ("superseded", "retracted"),
+}
+FRESH: tuple[EvidenceStatus, ...] = ("matching", "unindexed")
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Where a record holds: `value` is "" for personal, else identity, path or chat ID."""
+
+    kind: ScopeKind
+    value: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """What a revision says. Fields of other kinds are None or empty; times are Unix ms."""
+
+    kind: Kind
+    state: State
+    statement: str
+    recorded_by: str
+    review: Review = "candidate"
+    effective_at: int | None = None
+    decided_by: Decider | None = None
+    alternatives: tuple[str, ...] = ()
+    consequences: tuple[str, ...] = ()
+    conditions: tuple[str, ...] = ()
+    reported_by: str | None = None
+    valid_until: int | None = None
+
+    @property
+    def is_retired(self) -> bool:
+        return self.state in RETIRED_STATES[self.kind]
+
+    @property
+    def is_persons_decision(self) -> bool:
+        return self.kind == "decision" and self.decided_by != "agent"
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """One verified citation: the source's own characters and what was seen of their author."""
+
+    chat_id: str
+    message_id: str
+    quote: str
+    purpose: Purpose
+    role: Role
+    author: Author
+    message_text: str
+    """The cited message as it was read, so that it outlives the transcript (R-027)."""
+    status: EvidenceStatus = "matching"
+    added_by: Literal["revision", "confirmation"] = "revision"
+    recorded_at: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """One immutable wording of a record with the evidence that it was saved with."""
+
+    revision: int
+    body: Body
+    recorded_at: int
+    evidence: tuple[Evidence, ...]
+    session_id: str | None = None
+    """The session that saved it (decisions 3.9)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A record as its head revision shows it."""
+
+    id: str
+    owner: str
+    scope: Scope
+    head: Revision
+    evidence_stale: bool
+    confirmations: int
+    conflicted: bool = False

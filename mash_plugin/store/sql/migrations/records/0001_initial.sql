@@ -1,0 +1,136 @@
+-- The record store (specification, section 5); chats live in a file of their own.
+CREATE TABLE meta (                       -- schema_version, node_id, local owner_id, receipt_secret
+  key TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT;
+
+CREATE TABLE owners (
+  owner_id TEXT PRIMARY KEY,
+  label TEXT NOT NULL DEFAULT '',
+  origin TEXT NOT NULL CHECK (origin IN ('local','import')),
+  created_at INTEGER NOT NULL) STRICT;
+
+CREATE TABLE chat_tombstones (            -- content-free
+  chat_key BLOB PRIMARY KEY,              -- keyed hash of source and session_id
+  forgotten_at INTEGER NOT NULL) STRICT;
+
+CREATE TABLE records (
+  record_id TEXT PRIMARY KEY,
+  owner_id TEXT NOT NULL REFERENCES owners(owner_id),
+  kind TEXT NOT NULL CHECK (kind IN ('decision','preference','fact')),
+  scope_kind TEXT NOT NULL CHECK (scope_kind IN ('personal','repository','local_project','chat')),
+  scope_value TEXT NOT NULL,              -- '' for personal
+  created_at INTEGER NOT NULL,
+  -- copies of the head revision, maintained in the same transaction
+  head_revision INTEGER NOT NULL CHECK (head_revision >= 1),
+  review TEXT NOT NULL CHECK (review IN ('candidate','established')),
+  state TEXT NOT NULL,
+  retired INTEGER NOT NULL CHECK (retired IN (0,1)),
+  decided_by TEXT CHECK (decided_by IN ('person','agent')),
+  effective_at INTEGER, valid_until INTEGER,
+  recorded_at INTEGER NOT NULL,
+  evidence_stale INTEGER NOT NULL DEFAULT 0 CHECK (evidence_stale IN (0,1)),
+  confirmations INTEGER NOT NULL DEFAULT 0 CHECK (confirmations >= 0),
+  interpretation_hash BLOB NOT NULL,      -- for the duplicate test
+  CHECK ((scope_kind = 'personal') = (scope_value = '')),
+  CHECK (decided_by IS NULL OR kind = 'decision'),
+  CHECK (valid_until IS NULL OR kind = 'fact'),
+  CHECK (CASE kind
+    WHEN 'decision'   THEN state IN ('proposed','accepted','superseded','withdrawn')
+    WHEN 'preference' THEN state IN ('active','superseded','withdrawn')
+    ELSE                   state IN ('current','superseded','retracted') END),
+  CHECK (retired = (state IN ('superseded','withdrawn','retracted')))) STRICT;
+CREATE INDEX records_window ON records(owner_id, scope_kind, scope_value, retired, evidence_stale, recorded_at DESC, record_id);
+CREATE INDEX records_dup ON records(owner_id, scope_kind, scope_value, interpretation_hash) WHERE retired = 0;
+CREATE INDEX records_list ON records(recorded_at DESC, record_id);
+
+CREATE TABLE revisions (
+  record_id TEXT NOT NULL REFERENCES records(record_id) ON DELETE CASCADE,
+  revision INTEGER NOT NULL CHECK (revision >= 1),
+  statement TEXT NOT NULL CHECK (length(statement) BETWEEN 1 AND 2000),
+  recorded_by TEXT NOT NULL,
+  review TEXT NOT NULL CHECK (review IN ('candidate','established')),
+  state TEXT NOT NULL,
+  decided_by TEXT CHECK (decided_by IN ('person','agent')),
+  effective_at INTEGER, valid_until INTEGER, reported_by TEXT,
+  alternatives TEXT CHECK (alternatives IS NULL OR json_valid(alternatives)),
+  consequences TEXT CHECK (consequences IS NULL OR json_valid(consequences)),
+  conditions   TEXT CHECK (conditions   IS NULL OR json_valid(conditions)),
+  recorded_at INTEGER NOT NULL,
+  PRIMARY KEY (record_id, revision)) STRICT, WITHOUT ROWID;
+CREATE TRIGGER revisions_immutable BEFORE UPDATE ON revisions
+  WHEN OLD.record_id = NEW.record_id BEGIN SELECT RAISE(ABORT, 'revisions are immutable'); END;
+
+CREATE TABLE evidence (
+  evidence_id INTEGER PRIMARY KEY,
+  record_id TEXT NOT NULL, revision INTEGER NOT NULL,
+  added_by TEXT NOT NULL CHECK (added_by IN ('revision','confirmation')),
+  chat_id TEXT NOT NULL, message_id TEXT NOT NULL,     -- no foreign key: may go missing
+  quote TEXT NOT NULL CHECK (length(quote) BETWEEN 1 AND 4000),
+  purpose TEXT NOT NULL CHECK (purpose IN ('context','endorsement','report','unknown')),
+  role TEXT NOT NULL CHECK (role IN ('user','assistant','tool','system','unknown')),
+  status TEXT NOT NULL CHECK (status IN ('matching','unindexed','changed','missing','role_changed','role_unknown')),
+  recorded_at INTEGER NOT NULL, checked_at INTEGER NOT NULL,
+  FOREIGN KEY (record_id, revision) REFERENCES revisions(record_id, revision) ON DELETE CASCADE) STRICT;
+CREATE INDEX evidence_by_chat ON evidence(chat_id, record_id);
+CREATE INDEX evidence_by_message ON evidence(message_id);
+CREATE INDEX evidence_by_revision ON evidence(record_id, revision);
+
+CREATE TABLE confirmations (
+  record_id TEXT NOT NULL, revision INTEGER NOT NULL,
+  message_id TEXT NOT NULL,
+  confirmed_at INTEGER NOT NULL,
+  PRIMARY KEY (record_id, revision, message_id),
+  FOREIGN KEY (record_id, revision) REFERENCES revisions(record_id, revision) ON DELETE CASCADE) STRICT, WITHOUT ROWID;
+
+CREATE TABLE links (
+  link_id INTEGER PRIMARY KEY,
+  from_record TEXT NOT NULL REFERENCES records(record_id) ON DELETE CASCADE,
+  to_record   TEXT NOT NULL REFERENCES records(record_id) ON DELETE CASCADE,
+  relation TEXT NOT NULL CHECK (relation IN ('supports','contradicts','supersedes')),
+  from_revision INTEGER NOT NULL, to_revision INTEGER NOT NULL,   -- heads when linked
+  recorded_at INTEGER NOT NULL,
+  UNIQUE (from_record, to_record, relation),
+  CHECK (from_record <> to_record)) STRICT;
+CREATE INDEX links_in ON links(to_record, link_id);
+
+CREATE TABLE receipts (
+  owner_id TEXT NOT NULL REFERENCES owners(owner_id),
+  op_key BLOB NOT NULL,                   -- keyed hash of operation_id; the ID itself is never stored
+  status TEXT NOT NULL CHECK (status IN ('done','forgotten')),
+  request_key BLOB,                       -- keyed hash of the canonical request
+  receipt TEXT,                           -- without operation_id, which is echoed from the retry
+  recorded_at INTEGER NOT NULL,
+  PRIMARY KEY (owner_id, op_key),
+  CHECK ((status = 'done') = (request_key IS NOT NULL AND receipt IS NOT NULL)),
+  CHECK (status = 'done' OR (request_key IS NULL AND receipt IS NULL))) STRICT, WITHOUT ROWID;
+CREATE TABLE receipt_records (            -- which receipts must become tombstones on forget
+  owner_id TEXT NOT NULL, op_key BLOB NOT NULL, record_id TEXT NOT NULL,
+  PRIMARY KEY (record_id, owner_id, op_key),
+  FOREIGN KEY (owner_id, op_key) REFERENCES receipts(owner_id, op_key) ON DELETE CASCADE) STRICT, WITHOUT ROWID;
+CREATE TABLE record_tombstones (record_id TEXT PRIMARY KEY, forgotten_at INTEGER NOT NULL) STRICT;
+
+CREATE TABLE checkpoints (
+  owner_id TEXT NOT NULL REFERENCES owners(owner_id),
+  chat_id TEXT NOT NULL,
+  scope_kind TEXT NOT NULL, scope_value TEXT NOT NULL,
+  source_fingerprint TEXT NOT NULL,
+  record_count INTEGER NOT NULL CHECK (record_count BETWEEN 0 AND 64),
+  processed_at INTEGER NOT NULL,
+  PRIMARY KEY (owner_id, chat_id, scope_kind, scope_value)) STRICT, WITHOUT ROWID;
+
+CREATE TABLE backfill_items (
+  chat_id TEXT PRIMARY KEY,
+  agent TEXT NOT NULL CHECK (agent IN ('codex','claude-code')),
+  status TEXT NOT NULL CHECK (status IN ('pending','running','failed','partial')),
+  attempts INTEGER NOT NULL DEFAULT 0, last_error TEXT, updated_at INTEGER NOT NULL) STRICT;
+
+CREATE TABLE hook_sessions (
+  session_id TEXT PRIMARY KEY, agent TEXT NOT NULL,
+  first_seen_at INTEGER NOT NULL, last_reminder_at INTEGER, last_activity_at INTEGER NOT NULL) STRICT;
+CREATE TABLE hook_files (
+  session_id TEXT NOT NULL REFERENCES hook_sessions(session_id) ON DELETE CASCADE,
+  path TEXT NOT NULL, shown_at INTEGER NOT NULL, PRIMARY KEY (session_id, path)) STRICT, WITHOUT ROWID;
+
+CREATE TABLE publication (                -- outbox towards the group server
+  record_id TEXT PRIMARY KEY, action TEXT NOT NULL CHECK (action IN ('put','delete')),
+  queued_at INTEGER NOT NULL, done_at INTEGER) STRICT;
+
