@@ -30,6 +30,8 @@ CREATE TABLE records (
   evidence_stale INTEGER NOT NULL DEFAULT 0 CHECK (evidence_stale IN (0,1)),
   confirmations INTEGER NOT NULL DEFAULT 0 CHECK (confirmations >= 0),
   interpretation_hash BLOB NOT NULL,      -- for the duplicate test
+  strong_tokens TEXT NOT NULL,            -- words of statement and details, space between
+  weak_tokens TEXT NOT NULL,              -- words of the quotes alone
   CHECK ((scope_kind = 'personal') = (scope_value = '')),
   CHECK (decided_by IS NULL OR kind = 'decision'),
   CHECK (valid_until IS NULL OR kind = 'fact'),
@@ -55,6 +57,8 @@ CREATE TABLE revisions (
   consequences TEXT CHECK (consequences IS NULL OR json_valid(consequences)),
   conditions   TEXT CHECK (conditions   IS NULL OR json_valid(conditions)),
   recorded_at INTEGER NOT NULL,
+  session_id TEXT,                        -- the session that saved it
+  checksum BLOB NOT NULL,                 -- over this row and its citations
   PRIMARY KEY (record_id, revision)) STRICT, WITHOUT ROWID;
 CREATE TRIGGER revisions_immutable BEFORE UPDATE ON revisions
   WHEN OLD.record_id = NEW.record_id BEGIN SELECT RAISE(ABORT, 'revisions are immutable'); END;
@@ -67,6 +71,8 @@ CREATE TABLE evidence (
   quote TEXT NOT NULL CHECK (length(quote) BETWEEN 1 AND 4000),
   purpose TEXT NOT NULL CHECK (purpose IN ('context','endorsement','report','unknown')),
   role TEXT NOT NULL CHECK (role IN ('user','assistant','tool','system','unknown')),
+  author TEXT NOT NULL CHECK (author IN ('person','inferred','agent','automated','unknown')),
+  message_text TEXT NOT NULL,             -- outlives the transcript
   status TEXT NOT NULL CHECK (status IN ('matching','unindexed','changed','missing','role_changed','role_unknown')),
   recorded_at INTEGER NOT NULL, checked_at INTEGER NOT NULL,
   FOREIGN KEY (record_id, revision) REFERENCES revisions(record_id, revision) ON DELETE CASCADE) STRICT;
@@ -125,10 +131,15 @@ CREATE TABLE backfill_items (
 
 CREATE TABLE hook_sessions (
   session_id TEXT PRIMARY KEY, agent TEXT NOT NULL,
-  first_seen_at INTEGER NOT NULL, last_reminder_at INTEGER, last_activity_at INTEGER NOT NULL) STRICT;
+  first_seen_at INTEGER NOT NULL, last_reminder_at INTEGER, last_full_block_at INTEGER,
+  last_activity_at INTEGER NOT NULL) STRICT;
 CREATE TABLE hook_files (
   session_id TEXT NOT NULL REFERENCES hook_sessions(session_id) ON DELETE CASCADE,
-  path TEXT NOT NULL, shown_at INTEGER NOT NULL, PRIMARY KEY (session_id, path)) STRICT, WITHOUT ROWID;
+  path TEXT NOT NULL, record_id TEXT NOT NULL, shown_at INTEGER NOT NULL,
+  PRIMARY KEY (session_id, path, record_id)) STRICT, WITHOUT ROWID;
+CREATE TABLE hook_heartbeats (            -- last hook seen per agent, for status and doctor
+  agent TEXT NOT NULL, hook TEXT NOT NULL, seen_at INTEGER NOT NULL,
+  PRIMARY KEY (agent, hook)) STRICT, WITHOUT ROWID;
 
 CREATE TABLE publication (                -- outbox towards the group server
   record_id TEXT PRIMARY KEY, action TEXT NOT NULL CHECK (action IN ('put','delete')),
