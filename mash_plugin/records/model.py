@@ -1,12 +1,10 @@
-"""The nouns of memory: scope, body, evidence, revision, record (specification, sections 3.1-3.4, 5)."""
+"""The nouns of memory: scope, body, evidence, revision, record (specification 3.1-3.4, 5)."""
 
 from dataclasses import dataclass
 from typing import Literal
 
 Kind = Literal["decision", "preference", "fact"]
-State = Literal[
-    "proposed", "accepted", "active", "current", "superseded", "withdrawn", "retracted"
-]
+State = Literal["proposed", "accepted", "active", "current", "superseded", "withdrawn", "retracted"]
 Review = Literal["candidate", "established"]
 Decider = Literal["person", "agent"]
 Purpose = Literal["context", "endorsement", "report", "unknown"]

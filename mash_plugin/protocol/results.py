@@ -1,0 +1,189 @@
+"""The result of every tool; absent fields are left out, never null, but for page ends."""
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+
+class Result(BaseModel):
+    """Only what is declared."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class At(Result):
+    id: str
+    revision: int
+
+
+class Scope(Result):
+    kind: Literal["personal", "repository", "local_project", "chat"]
+    identity: str | None = None
+    path: str | None = None
+    id: str | None = None
+
+
+class Item(Result):
+    id: str
+    revision: int
+    kind: Literal["decision", "preference", "fact"]
+    status: Literal["current", "candidate", "stale_evidence", "inactive"]
+    state: str
+    review: Literal["candidate", "established"]
+    statement: str
+    scope: Scope
+    recorded_by: str
+    recorded_at: int
+    confirmations: int
+    evidence: Literal["matching", "stale"]
+    conflicted: Literal[True] | None = None
+    decided_by: Literal["person", "agent"] | None = None
+    effective_at: int | None = None
+    valid_until: int | None = None
+    reported_by: str | None = None
+    alternatives: list[str] | None = None
+    consequences: list[str] | None = None
+    conditions: list[str] | None = None
+    matched: Literal[False] | None = None
+
+
+class Receipt(Result):
+    operation_id: str
+    action: str
+    id: str
+    revision: int
+    replayed: bool
+    recorded_at: int
+    reused: bool | None = None
+    warnings: list[str] | None = None
+
+
+class Packet(Result):
+    records: list[Item]
+    truncated: bool
+    scan_limited: bool
+
+
+class Details(Result):
+    kind: Literal["decision", "preference", "fact"]
+    state: str
+    decided_by: Literal["person", "agent"] | None = None
+    alternatives: list[str] | None = None
+    consequences: list[str] | None = None
+    conditions: list[str] | None = None
+    reported_by: str | None = None
+    valid_until: int | None = None
+
+
+class Body(Result):
+    statement: str
+    recorded_by: str
+    review: Literal["candidate", "established"]
+    effective_at: int | None = None
+    details: Details
+
+
+class Evidence(Result):
+    chat_id: str
+    message_id: str
+    quote: str
+    purpose: Literal["context", "endorsement", "report", "unknown"]
+    role: Literal["user", "assistant", "tool", "system", "unknown"]
+    author: Literal["person", "inferred", "agent", "automated", "unknown"]
+    status: Literal["matching", "unindexed", "changed", "missing", "role_changed", "role_unknown"]
+    added_by: Literal["revision", "confirmation"]
+    recorded_at: int
+
+
+class Confirmation(Result):
+    message_id: str
+    confirmed_at: int
+
+
+class Revision(Result):
+    revision: int
+    body: Body
+    recorded_at: int
+    evidence: list[Evidence]
+    confirmation_history: list[Confirmation]
+
+
+class Link(Result):
+    direction: Literal["outgoing", "incoming"]
+    relation: Literal["supports", "contradicts", "supersedes"]
+    id: str
+    statement: str
+    state: str
+    active: bool
+    recorded_at: int
+
+
+class Whole(Result):
+    record: Item
+    revisions: list[Revision]
+    next_before_revision: int | None
+    links: list[Link]
+    next_link_offset: int | None
+
+
+class Page(Result):
+    records: list[Item]
+    next_offset: int | None
+
+
+class Chat(Result):
+    id: str
+    source: str
+    session_id: str
+    title: str | None = None
+    project_path: str | None = None
+    repository_identity: str | None = None
+    started_at: int | None = None
+    last_active_at: int | None = None
+    is_subagent: bool | None = None
+
+
+class Message(Result):
+    id: str
+    role: Literal["user", "assistant", "tool", "system"]
+    author: Literal["person", "inferred", "agent", "automated", "unknown"]
+    text: str
+    sent_at: int | None = None
+
+
+class Hit(Result):
+    chat_id: str
+    message_id: str
+    role: Literal["user", "assistant", "tool", "system"]
+    author: Literal["person", "inferred", "agent", "automated", "unknown"]
+    snippet: str
+    sent_at: int | None = None
+    title: str | None = None
+    project_path: str | None = None
+
+
+class Hits(Result):
+    hits: list[Hit]
+    next_offset: int | None
+
+
+class ChatPage(Result):
+    chat: Chat
+    messages: list[Message]
+    next_offset: int | None
+
+
+class ChatList(Result):
+    chats: list[Chat]
+    next_offset: int | None
+
+
+RESULTS: dict[str, type[Result]] = {
+    "record": Receipt,
+    "recall_records": Packet,
+    "get_record": Whole,
+    "list_records": Page,
+    "search_chats": Hits,
+    "get_chat": ChatPage,
+    "list_chats": ChatList,
+}

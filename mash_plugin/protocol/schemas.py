@@ -1,0 +1,107 @@
+"""JSON schemas of the tools: fully inlined, a plain object at the root, no unions of objects."""
+
+from typing import Any
+
+from pydantic import BaseModel
+
+from mash_plugin.protocol.requests import ACTION_FIELDS, REQUESTS, SUPPORTED_ACTIONS
+from mash_plugin.protocol.results import RESULTS
+from mash_plugin.protocol.texts import DESCRIPTIONS, TITLES
+
+Schema = dict[str, Any]
+ERROR: Schema = {
+    "type": "object",
+    "description": "Instead of the other fields, when the call failed.",
+    "required": ["code", "message"],
+    "properties": {
+        "code": {"type": "string"},
+        "message": {"type": "string"},
+        "details": {"type": "object"},
+    },
+}
+
+
+def tool_schemas() -> list[Schema]:
+    """Every tool as `tools/list` shows it."""
+    return [
+        {
+            "name": name,
+            "title": TITLES[name],
+            "description": DESCRIPTIONS[name],
+            "inputSchema": _input(name, model),
+            "outputSchema": _output(RESULTS[name]),
+            "annotations": {
+                "readOnlyHint": name != "record",
+                "destructiveHint": name == "record",
+                "idempotentHint": True,
+                "openWorldHint": False,
+            },
+        }
+        for name, model in REQUESTS.items()
+    ]
+
+
+def _input(name: str, model: type[BaseModel]) -> Schema:
+    schema = _inlined(model)
+    schema.pop("description", None)
+    if name == "record":
+        _show_supported(schema["properties"]["change"])
+    return schema
+
+
+def _show_supported(change: Schema) -> None:
+    """Show the actions that this version can do; the request models know the others too."""
+    shown = {"action"}
+    for action in SUPPORTED_ACTIONS:
+        required, optional = ACTION_FIELDS[action]
+        shown |= required | optional
+    change["properties"] = {k: v for k, v in change["properties"].items() if k in shown}
+    change["properties"]["action"]["enum"] = list(SUPPORTED_ACTIONS)
+
+
+def _output(model: type[BaseModel]) -> Schema:
+    """Required fields are left to the tests: an error result must satisfy the schema too."""
+    properties = _inlined(model)["properties"]
+    return {"type": "object", "properties": {**properties, "error": ERROR}}
+
+
+def _inlined(model: type[BaseModel]) -> Schema:
+    raw = model.model_json_schema()
+    definitions = raw.pop("$defs", {})
+    schema = _plain(raw, definitions)
+    return schema
+
+
+def _plain(node: Schema, definitions: Schema) -> Schema:
+    node = dict(node)
+    if "$ref" in node:
+        target = definitions[node.pop("$ref").rpartition("/")[2]]
+        node = {**target, **node}
+    node.pop("title", None)
+    if "const" in node:
+        node["enum"] = [node.pop("const")]
+        node.setdefault("type", "boolean" if isinstance(node["enum"][0], bool) else "string")
+    if "anyOf" in node:
+        node = _joined(node, definitions)
+    if "properties" in node:
+        node["properties"] = {k: _plain(v, definitions) for k, v in node["properties"].items()}
+    if "items" in node:
+        node["items"] = _plain(node["items"], definitions)
+    return node
+
+
+def _joined(node: Schema, definitions: Schema) -> Schema:
+    """`X or null` becomes X where null means left out, else a list of types."""
+    choices = [_plain(c, definitions) for c in node.pop("anyOf")]
+    others = [c for c in choices if c.get("type") != "null"]
+    is_omission = node.get("default", 0) is None
+    if is_omission:
+        del node["default"]
+    joined: Schema = {}
+    for choice in reversed(others):
+        joined.update(choice)
+    types = [c["type"] for c in others]
+    if len(choices) > len(others) and not is_omission:
+        types.append("null")
+    joined["type"] = types if len(types) > 1 else types[0]
+    return {**joined, **node}

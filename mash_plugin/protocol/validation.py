@@ -1,0 +1,114 @@
+"""Check a request and say in our own words what is wrong with it."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from mash_plugin.errors import (
+    EvidenceRequired,
+    InvalidArgument,
+    InvalidState,
+    MashError,
+    TooLarge,
+)
+from mash_plugin.protocol.requests import REQUESTS
+
+MAX_DEPTH = 32
+
+
+def validate(method: str, params: Mapping[str, Any]) -> dict[str, Any]:
+    """The request with its defaults filled in and its omissions left out.
+
+    Raises InvalidArgument, TooLarge, EvidenceRequired or InvalidState; the message names the
+    field and what is allowed there.
+    """
+    model = REQUESTS.get(method)
+    if model is None:
+        raise InvalidArgument(f"There is no method {method!r}; known: {', '.join(REQUESTS)}.")
+    if not isinstance(params, Mapping):
+        raise InvalidArgument("The arguments must be one JSON object.")
+    try:
+        request = model.model_validate(_clean(params, MAX_DEPTH))
+    except ValidationError as error:
+        raise _as_ours(error.errors(include_url=False)) from None
+    return request.model_dump(exclude_none=True)
+
+
+def _clean(value: Any, depth: int) -> Any:  # noqa: ANN401 - JSON
+    """Leave nulls out (they count as omitted) and replace lone surrogates."""
+    if depth == 0:
+        raise InvalidArgument("The arguments are nested too deeply.")
+    if isinstance(value, Mapping):
+        return {_whole(str(k)): _clean(v, depth - 1) for k, v in value.items() if v is not None}
+    if isinstance(value, list | tuple):
+        return [_clean(v, depth - 1) for v in value]
+    return _whole(value) if isinstance(value, str) else value
+
+
+def _whole(text: str) -> str:
+    return (
+        "".join("\ufffd" if "\ud800" <= c <= "\udfff" else c for c in text)
+        if (not text.isascii())
+        else text
+    )
+
+
+def _as_ours(errors: list[ErrorDetails]) -> MashError:
+    """The first error, unless a later one of the same request says more."""
+    first = min(errors, key=lambda e: e["type"] == "extra_forbidden")
+    field = _field(first["loc"])
+    match first["type"]:
+        case "string_too_long" | "too_long":
+            limit = first.get("ctx", {}).get("max_length")
+            unit = "characters" if first["type"] == "string_too_long" else "items"
+            return TooLarge(f"{field} is too long: at most {limit} {unit}.", field=field)
+        case "no_evidence":
+            return EvidenceRequired(field=f"{field}.evidence")
+        case "too_short" if field.endswith("evidence"):
+            return EvidenceRequired(field=field)
+        case "retired_state":
+            return InvalidState(f"{field}: {first['msg']}.", field=field)
+        case _:
+            return InvalidArgument(f"{field}: {_wording(first)}.", field=field)
+
+
+def _wording(error: ErrorDetails) -> str:
+    context = error.get("ctx", {})
+    match error["type"]:
+        case "missing":
+            return "is required"
+        case "extra_forbidden":
+            return "is not known here; check its spelling"
+        case "literal_error":
+            return f"must be one of {context['expected']}{_shown(error['input'])}"
+        case "greater_than_equal":
+            return f"must be at least {context['ge']}{_shown(error['input'])}"
+        case "less_than_equal":
+            return f"must be at most {context['le']}{_shown(error['input'])}"
+        case "int_type":
+            return "must be a whole number"
+        case "string_too_short" | "too_short":
+            return "must not be empty"
+        case "string_pattern_mismatch":
+            return "must be 1 to 64 letters, digits, - or _"
+        case _:
+            return error["msg"].removeprefix("Input should be ").rstrip(".")
+
+
+def _shown(value: object) -> str:
+    """The refused value, where it is short enough to be a typing error and not content."""
+    text = repr(value)
+    return f"; got {text}" if len(text) <= 24 else ""
+
+
+def _field(location: tuple[int | str, ...]) -> str:
+    """`change.evidence[2].quote`, without the names that pydantic adds for unions."""
+    path = ""
+    for part in location:
+        if isinstance(part, int):
+            path += f"[{part}]"
+        elif part.replace("_", "").isalpha() and part.islower() and part not in ("str", "list"):
+            path += f".{part}" if path else part
+    return path or "arguments"
