@@ -1,0 +1,110 @@
+"""The command line: commands are loaded when they are named, failures are one line.
+
+Exit codes: 0 done, 1 the operation failed or a check found something, 2 usage, 3 the daemon
+is not reachable, 4 sandboxed, 130 interrupted.
+"""
+
+import importlib
+import io
+import os
+import sys
+from typing import NoReturn
+
+import click
+
+from mash_plugin.errors import DaemonUnavailable, MashError, Sandboxed
+
+COMMANDS = {
+    "init": ("mash_plugin.cli.init", "Set up the store, the index and every agent found."),
+    "status": ("mash_plugin.cli.status", "Show what works and what is switched off."),
+    "doctor": ("mash_plugin.cli.doctor", "Check everything; print the command that helps."),
+    "search": ("mash_plugin.cli.chats", "Search earlier chats for words."),
+    "chats": ("mash_plugin.cli.chats", "List earlier chats, the newest first."),
+    "index": ("mash_plugin.cli.index", "Read new transcripts into the index now."),
+    "call": ("mash_plugin.cli.tools", "Call a tool with JSON; for scripts."),
+    "daemon": ("mash_plugin.cli.daemon", "Start, stop, restart or show the daemon."),
+    "mcp": ("mash_plugin.cli.tools", "Serve the tools over stdio; agents start this."),
+    "restore": ("mash_plugin.cli.restore", "Bring the store back from its daily backup."),
+    "uninstall": ("mash_plugin.cli.uninstall", "Leave the agents as they were."),
+}
+
+
+class LazyGroup(click.Group):
+    """Imports the module of a command only when that command runs."""
+
+    def list_commands(self, _ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, _ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module = importlib.import_module(COMMANDS[cmd_name][0])
+        command = getattr(module, f"{cmd_name}_command", None) or getattr(module, cmd_name)
+        assert isinstance(command, click.Command)  # noqa: S101 - a broken table, seen by the tests
+        return command
+
+    def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="mash-plugin", prog_name="mash")
+def cli() -> None:
+    """One memory for Claude Code and Codex: decisions, preferences and facts, with evidence."""
+
+
+def main() -> NoReturn:
+    """Run one command and end the process with its exit code."""
+    speak_utf8()
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: list[str]) -> int:
+    """The exit code of one command; every failure is told in one line on standard error."""
+    try:
+        result = cli.main(arguments, prog_name="mash", standalone_mode=False)
+    except click.exceptions.Abort:
+        return _tell("interrupted.", 130)
+    except click.UsageError as error:
+        hint = f" See `{error.ctx.command_path} --help`." if error.ctx else ""
+        return _tell(f"{error.format_message()}{hint}", 2)
+    except click.ClickException as error:
+        return _tell(error.format_message(), 1)
+    except MashError as error:
+        return _tell(error.message, exit_code(error))
+    except BrokenPipeError:
+        # The reader (`head`, a pager) has gone: no message, and none at interpreter exit either.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except OSError as error:
+        return _tell(f"{error}. Check that place, then see `mash doctor`.", 1)
+    except Exception as error:
+        return _tell(
+            f"something failed inside mash ({type(error).__name__}: {error}). See `mash doctor`.", 1
+        )
+    return result if isinstance(result, int) else 0
+
+
+def exit_code(error: MashError) -> int:
+    """The exit code that tells scripts what kind of failure this was."""
+    match error:
+        case Sandboxed():
+            return 4
+        case DaemonUnavailable():
+            return 3
+        case _:
+            return 1
+
+
+def speak_utf8() -> None:
+    """Write UTF-8 whatever the locale says, and never fail on a lone surrogate."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+
+
+def _tell(message: str, code: int) -> int:
+    one_line = " ".join(message.split())
+    print(f"mash: {one_line}", file=sys.stderr)
+    return code

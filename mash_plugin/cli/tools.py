@@ -1,0 +1,61 @@
+"""`mash mcp` for agents and `mash call` for scripts: the same methods, two ways in."""
+
+import os
+import sys
+from typing import Any
+
+import click
+import orjson
+
+from mash_plugin.cli.main import exit_code
+from mash_plugin.errors import InvalidArgument, LocalFailure, MashError
+
+
+@click.command()
+def mcp() -> None:
+    """Serve the tools over stdio until the client leaves; agents start this themselves."""
+    from mash_plugin import mcp_server
+
+    mcp_server.serve()
+
+
+@click.command()
+@click.argument("tool")
+@click.argument("arguments", default="{}", metavar="[JSON]")
+def call(tool: str, arguments: str) -> int:
+    """Call TOOL with its arguments as JSON (- reads them from standard input).
+
+    Prints the structured result, or the error object and exit code 1.
+    """
+    from mash_plugin import client
+
+    try:
+        result = client.call(tool, _parsed(arguments), caller={"agent": "mash call"})
+    except MashError as error:
+        _print({"error": error.as_json()})
+        return exit_code(error) if isinstance(error, LocalFailure) else 1
+    _print(result)
+    return 0
+
+
+def utf8(text: str) -> str:
+    """An argument as UTF-8: under LANG=C without UTF-8 mode Python splits it into surrogates."""
+    return os.fsencode(text).decode("utf-8", "replace")
+
+
+def _parsed(arguments: str) -> dict[str, Any]:
+    data = sys.stdin.buffer.read() if arguments == "-" else utf8(arguments).encode()
+    try:
+        parsed = orjson.loads(data or b"{}")
+    except ValueError as error:
+        raise InvalidArgument(
+            f"The arguments are not JSON ({error}). Put them in single quotes."
+        ) from None
+    if not isinstance(parsed, dict):
+        raise InvalidArgument("The arguments must be one JSON object, such as '{\"limit\": 5}'.")
+    return parsed
+
+
+def _print(body: dict[str, Any]) -> None:
+    sys.stdout.buffer.write(orjson.dumps(body) + b"\n")
+    sys.stdout.buffer.flush()
