@@ -131,12 +131,17 @@ CREATE TABLE backfill_items (
 
 CREATE TABLE hook_sessions (
   session_id TEXT PRIMARY KEY, agent TEXT NOT NULL,
-  first_seen_at INTEGER NOT NULL, last_reminder_at INTEGER, last_full_block_at INTEGER,
+  first_seen_at INTEGER NOT NULL, last_reminder_at INTEGER,
+  last_full_block_at INTEGER,             -- what a resume has to show changed after this
+  shown_sources TEXT NOT NULL DEFAULT '', -- startup, clear ...: those that had their full block
   last_activity_at INTEGER NOT NULL) STRICT;
 CREATE TABLE hook_files (
   session_id TEXT NOT NULL REFERENCES hook_sessions(session_id) ON DELETE CASCADE,
-  path TEXT NOT NULL, record_id TEXT NOT NULL, shown_at INTEGER NOT NULL,
-  PRIMARY KEY (session_id, path, record_id)) STRICT, WITHOUT ROWID;
+  reader TEXT NOT NULL,                   -- a subagent's ID, '' for the session's own agent
+  path TEXT NOT NULL,
+  shown_id TEXT NOT NULL,                 -- of a record, or `chat:ID`
+  shown_at INTEGER NOT NULL,
+  PRIMARY KEY (session_id, reader, path, shown_id)) STRICT, WITHOUT ROWID;
 CREATE TABLE hook_heartbeats (            -- last hook seen per agent, for status and doctor
   agent TEXT NOT NULL, hook TEXT NOT NULL, seen_at INTEGER NOT NULL,
   PRIMARY KEY (agent, hook)) STRICT, WITHOUT ROWID;

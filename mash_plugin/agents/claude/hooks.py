@@ -1,0 +1,47 @@
+"""Hook events of Claude Code (shapes seen in 2.1.332)."""
+
+import os
+from dataclasses import replace
+from typing import Any
+
+from mash_plugin.agents.events import HookEvent
+from mash_plugin.agents.payload import (
+    common_event,
+    context_reply,
+    is_written_by_host,
+    tool_argument,
+)
+
+AGENT = "claude-code"
+EVENTS: dict[str, tuple[str, ...]] = {
+    "session-start": ("SessionStart", "SubagentStart"),
+    "prompt-submit": ("UserPromptSubmit",),
+    "file-read": ("PreToolUse",),
+    "reminder-timer": ("Stop", "SessionEnd"),
+}
+
+
+def parse_event(hook: str, raw: dict[str, Any]) -> HookEvent | None:
+    """The event of this payload, or None when this hook has nothing to do with it."""
+    event = common_event(AGENT, EVENTS.get(hook, ()), raw)
+    if event is None:
+        return None
+    if event.prompt is not None:
+        machine = event.agent_id is not None or is_written_by_host(event.prompt)
+        return replace(event, is_machine_made=machine)
+    if event.name == "PreToolUse":
+        path = tool_argument(raw, "Read", "file_path")
+        if not path or "\0" in path:
+            return None
+        return replace(event, files=(os.path.join(event.cwd, path),))
+    return event
+
+
+def wrap_context(event: HookEvent, text: str) -> bytes:
+    """The bytes that the hook prints so that the text reaches the model."""
+    return context_reply(event, text)
+
+
+def files_read(event: HookEvent, roots: list[tuple[str, str]]) -> tuple[str, ...]:  # noqa: ARG001 - shared shape
+    """The files that this call reads; Claude Code names them in the payload."""
+    return event.files

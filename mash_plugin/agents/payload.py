@@ -1,0 +1,62 @@
+"""What the hook payloads of both hosts share: careful field reading and the reply's shape."""
+
+import json
+import re
+from typing import Any
+
+from mash_plugin.agents.events import HookEvent
+
+_SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,199}")
+_TAG = re.compile(r"\s*<[a-z]+(?:[-_][a-z]+)+[\s>]")
+_SLASH_COMMAND = re.compile(r"\s*/[A-Za-z][\w:.-]*(?:\s|$)")
+_MACHINE_HEADINGS = ("# AGENTS.md instructions for", "Caveat: The messages below were generated")
+
+
+def common_event(agent: str, events: tuple[str, ...], raw: dict[str, Any]) -> HookEvent | None:
+    """The fields that every event carries, or None for an event or session that we do not know."""
+    name, session_id = text_field(raw, "hook_event_name"), text_field(raw, "session_id")
+    if name not in events or not session_id or not _SESSION.fullmatch(session_id):
+        return None
+    return HookEvent(
+        agent=agent,
+        name=name,
+        session_id=session_id,
+        cwd=text_field(raw, "cwd") or "",
+        transcript_path=text_field(raw, "transcript_path") or None,
+        source=text_field(raw, "source"),
+        prompt=text_field(raw, "prompt") if name == "UserPromptSubmit" else None,
+        tool_use_id=text_field(raw, "tool_use_id"),
+        agent_id=text_field(raw, "agent_id") or None,
+    )
+
+
+def text_field(raw: dict[str, Any], key: str) -> str | None:
+    """The field when it is text; anything else counts as absent."""
+    value = raw.get(key)
+    return value if isinstance(value, str) else None
+
+
+def tool_argument(raw: dict[str, Any], tool: str, key: str) -> str | None:
+    """One text argument of the call when it is a call of this tool."""
+    arguments = raw.get("tool_input")
+    if raw.get("tool_name") != tool or not isinstance(arguments, dict):
+        return None
+    return text_field(arguments, key)
+
+
+def is_written_by_host(prompt: str) -> bool:
+    """Whether the host made this prompt: a notification in tags, or a slash command."""
+    return bool(
+        _TAG.match(prompt)
+        or _SLASH_COMMAND.match(prompt)
+        or prompt.lstrip().startswith(_MACHINE_HEADINGS)
+    )
+
+
+def context_reply(event: HookEvent, text: str) -> bytes:
+    """The one JSON object that both hosts take; empty text gives no bytes."""
+    if not text:
+        return b""
+    output = {"hookEventName": event.name, "additionalContext": text}
+    reply = json.dumps({"hookSpecificOutput": output}, ensure_ascii=False, separators=(",", ":"))
+    return reply.encode("utf-8", "replace")

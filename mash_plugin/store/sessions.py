@@ -1,0 +1,241 @@
+"""What was shown to each session and when: true in memory, written behind to the store.
+
+No hook waits for a disk. A daemon that is killed loses the last seconds of this, which can
+show a block twice; records are never kept here.
+"""
+
+import threading
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from mash_plugin.errors import MashError
+from mash_plugin.store import queries
+from mash_plugin.store.sqlite import Connection, Database, Params
+
+KEEP_MS = 90 * 86_400_000
+SESSIONS_IN_MEMORY = 1_000
+
+Shown = tuple[str, str, str]
+"""(reader, path, ID of a record or `chat:ID`)"""
+
+_sql = queries.load("sessions")
+
+
+@dataclass(slots=True)
+class SessionState:
+    """One session as its hooks have seen it; times in Unix ms."""
+
+    agent: str
+    first_seen_at: int
+    last_activity_at: int
+    last_reminder_at: int | None = None
+    last_full_block_at: int | None = None
+    shown_sources: set[str] = field(default_factory=set)
+    shown: set[Shown] = field(default_factory=set)
+    unsaved_shown: dict[Shown, int] = field(default_factory=dict)
+    forgot_shown: bool = False
+    """A compaction emptied `shown`; the saved rows must go too."""
+
+
+class HookState:
+    """Owns the state of all sessions; every method is safe from several threads."""
+
+    def __init__(self, database: Database, on_change: Callable[[], None] = lambda: None) -> None:
+        self._database = database
+        self._on_change = on_change
+        self._lock = threading.Lock()
+        self._sessions: dict[str, SessionState] = {}
+        self._heartbeats: dict[tuple[str, str], int] = {}
+        self._unsaved: set[str] = set()
+        self._unsaved_heartbeats: set[tuple[str, str]] = set()
+
+    def touch(self, session_id: str, agent: str, hook: str, now: int) -> SessionState:
+        """Note that a hook of this session ran; the first one starts its clock (R-126)."""
+        with self._lock:
+            known = session_id in self._sessions
+        loaded = None if known else self._load(session_id)
+        with self._lock:
+            session = self._sessions.get(session_id)
+            if session is None:
+                session = loaded or SessionState(agent, now, now)
+                self._sessions[session_id] = session
+                self._make_room()
+            session.last_activity_at = max(session.last_activity_at, now)
+            self._heartbeats[agent, hook] = now
+            self._unsaved_heartbeats.add((agent, hook))
+            self._changed(session_id)
+            return session
+
+    def claim_block(self, session_id: str, source: str, now: int) -> bool:
+        """Whether this source's full block is still to be shown; true once, save for compact.
+
+        A compaction drops what was injected, so its block and the files' context come again.
+        """
+        with self._lock:
+            session = self._sessions[session_id]
+            if source == "compact":
+                session.shown.clear()
+                session.unsaved_shown.clear()
+                session.forgot_shown = True
+            elif source in session.shown_sources:
+                return False
+            session.shown_sources.add(source)
+            session.last_full_block_at = now
+            self._changed(session_id)
+            return True
+
+    def note_block(self, session_id: str, now: int) -> None:
+        """Note that a resume showed what had changed until now."""
+        with self._lock:
+            self._sessions[session_id].last_full_block_at = now
+            self._changed(session_id)
+
+    def claim_reminder(
+        self, session_id: str, now: int, is_due: Callable[[int, int | None, int], bool]
+    ) -> bool:
+        """Whether the safety net is due now; two prompts at once get one reminder."""
+        with self._lock:
+            session = self._sessions[session_id]
+            if not is_due(session.first_seen_at, session.last_reminder_at, now):
+                return False
+            session.last_reminder_at = now
+            self._changed(session_id)
+            return True
+
+    def claim_shown(
+        self, session_id: str, reader: str, path: str, ids: Iterable[str], now: int
+    ) -> set[str]:
+        """Those IDs that this reader has not yet seen with this file; they count as shown now."""
+        with self._lock:
+            session = self._sessions[session_id]
+            new = {i for i in ids if (reader, path, i) not in session.shown}
+            if new:
+                session.shown.update((reader, path, i) for i in new)
+                session.unsaved_shown.update({(reader, path, i): now for i in new})
+                self._changed(session_id)
+            return new
+
+    def heartbeats(self) -> list[dict[str, object]]:
+        """When each agent's hooks were last seen, for status and doctor."""
+        with self._database.reading() as db:
+            rows = db.all(_sql.list_heartbeats)
+        seen = {(str(agent), str(hook)): at for agent, hook, at in rows}
+        with self._lock:
+            seen.update(self._heartbeats)
+        return [{"agent": a, "hook": h, "seen_at": at} for (a, h), at in sorted(seen.items())]
+
+    def flush(self, now: int) -> int:
+        """Write what changed in one transaction; the number of sessions. For a worker only.
+
+        Raises what the store raises; nothing is lost then, the next flush tries again.
+        """
+        with self._lock:
+            work = [
+                _take(i, s)
+                for i in sorted(self._unsaved)
+                if (s := self._sessions.get(i)) is not None
+            ]
+            beats: list[Params] = [
+                {"agent": agent, "hook": hook, "seen_at": self._heartbeats[agent, hook]}
+                for agent, hook in self._unsaved_heartbeats
+            ]
+            self._unsaved.clear()
+            self._unsaved_heartbeats.clear()
+        if not work and not beats:
+            return 0
+        try:
+            with self._database.writing() as db:
+                for unsaved in work:
+                    _write(db, unsaved)
+                db.run_many(_sql.put_heartbeat, beats)
+                db.run(_sql.delete_old_sessions, {"before": now - KEEP_MS})
+        except MashError:
+            self._put_back(work, beats)
+            raise
+        return len(work)
+
+    def _put_back(self, work: list["_Unsaved"], beats: list[Params]) -> None:
+        with self._lock:
+            self._unsaved_heartbeats |= {(str(b["agent"]), str(b["hook"])) for b in beats}
+            for unsaved in work:
+                session = self._sessions.get(unsaved.session_id)
+                if session is None:
+                    continue
+                self._unsaved.add(unsaved.session_id)
+                if not session.forgot_shown:
+                    session.unsaved_shown = unsaved.shown | session.unsaved_shown
+                session.forgot_shown |= unsaved.forgot_shown
+
+    def _changed(self, session_id: str) -> None:
+        self._unsaved.add(session_id)
+        self._on_change()
+
+    def _load(self, session_id: str) -> SessionState | None:
+        try:
+            with self._database.reading() as db:
+                row = db.one(_sql.get_session, {"session_id": session_id})
+                shown = db.all(_sql.list_shown, {"session_id": session_id}) if row else []
+        except MashError:
+            return None  # a broken store must not cost the hook its answer
+        if row is None:
+            return None
+        agent, first, last, reminder, block, sources = row
+        return SessionState(
+            agent,
+            first,
+            last,
+            reminder,
+            block,
+            set(sources.split()),
+            {(r, p, i) for r, p, i in shown},
+        )
+
+    def _make_room(self) -> None:
+        if len(self._sessions) <= SESSIONS_IN_MEMORY:
+            return
+        saved = (i for i in self._sessions if i not in self._unsaved)
+        oldest = min(saved, key=lambda i: self._sessions[i].last_activity_at, default=None)
+        if oldest is not None:
+            del self._sessions[oldest]
+
+
+@dataclass(frozen=True, slots=True)
+class _Unsaved:
+    session_id: str
+    row: dict[str, object]
+    shown: dict[Shown, int]
+    forgot_shown: bool
+
+
+def _take(session_id: str, session: SessionState) -> _Unsaved:
+    row: dict[str, object] = {
+        "session_id": session_id,
+        "agent": session.agent,
+        "first_seen_at": session.first_seen_at,
+        "last_activity_at": session.last_activity_at,
+        "last_reminder_at": session.last_reminder_at,
+        "last_full_block_at": session.last_full_block_at,
+        "shown_sources": " ".join(sorted(session.shown_sources)),
+    }
+    unsaved = _Unsaved(session_id, row, session.unsaved_shown, session.forgot_shown)
+    session.unsaved_shown, session.forgot_shown = {}, False
+    return unsaved
+
+
+def _write(db: Connection, unsaved: _Unsaved) -> None:
+    db.run(_sql.put_session, unsaved.row)
+    if unsaved.forgot_shown:
+        db.run(_sql.delete_shown, {"session_id": unsaved.session_id})
+    db.run_many(
+        _sql.put_shown,
+        [
+            {
+                "session_id": unsaved.session_id,
+                "reader": reader,
+                "path": path,
+                "shown_id": shown_id,
+                "shown_at": at,
+            }
+            for (reader, path, shown_id), at in unsaved.shown.items()
+        ],
+    )

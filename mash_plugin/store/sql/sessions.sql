@@ -1,0 +1,37 @@
+-- Hook state: what was shown to a session and when it was last reminded. Never records.
+
+-- name: get_session
+SELECT agent, first_seen_at, last_activity_at, last_reminder_at, last_full_block_at, shown_sources
+FROM hook_sessions WHERE session_id = :session_id;
+
+-- name: list_shown
+SELECT reader, path, shown_id FROM hook_files WHERE session_id = :session_id;
+
+-- name: put_session
+INSERT INTO hook_sessions (
+  session_id, agent, first_seen_at, last_activity_at, last_reminder_at, last_full_block_at,
+  shown_sources)
+VALUES (
+  :session_id, :agent, :first_seen_at, :last_activity_at, :last_reminder_at, :last_full_block_at,
+  :shown_sources)
+ON CONFLICT (session_id) DO UPDATE SET
+  last_activity_at = excluded.last_activity_at, last_reminder_at = excluded.last_reminder_at,
+  last_full_block_at = excluded.last_full_block_at, shown_sources = excluded.shown_sources;
+
+-- name: delete_shown
+DELETE FROM hook_files WHERE session_id = :session_id;
+
+-- name: put_shown
+INSERT INTO hook_files (session_id, reader, path, shown_id, shown_at)
+VALUES (:session_id, :reader, :path, :shown_id, :shown_at)
+ON CONFLICT DO NOTHING;
+
+-- name: put_heartbeat
+INSERT INTO hook_heartbeats (agent, hook, seen_at) VALUES (:agent, :hook, :seen_at)
+ON CONFLICT (agent, hook) DO UPDATE SET seen_at = excluded.seen_at;
+
+-- name: list_heartbeats
+SELECT agent, hook, seen_at FROM hook_heartbeats ORDER BY agent, hook;
+
+-- name: delete_old_sessions
+DELETE FROM hook_sessions WHERE last_activity_at < :before;
