@@ -1,0 +1,153 @@
+"""The one tokeniser of records, matches and chat search (decisions 4.1). Pure."""
+
+import re
+import unicodedata
+
+STOP = frozenset(
+    "a an and are as at be by do for from in is it of on or that the to was we with you".split()
+)
+TOKEN_CHARS = 64
+MEMO_CHUNKS = 40_000
+MEMO_CHUNK_CHARS = 40
+
+# Scripts written without spaces, and Hangul, whose particles stick to the word.
+_DENSE = (
+    "\u0e00-\u0eff\u0f40-\u0fbc\u1000-\u109f\u1780-\u17d3\u1100-\u11ff\u3005\u3040-\u30ff\u3130-\u318f"
+    "\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff"
+    "\U00020000-\U0003ffff"
+)
+_EMOJI = "\u2600-\u27bf\u2b50\u2b55\U0001f000-\U0001faff"
+_MARKS = "\u0300-\u036f\u0483-\u0487\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u0900-\u0903"
+_MARKS += "\u093a-\u094f\u0981-\u0983\u09bc-\u09cd\u0b82\u0bbe-\u0bcd\u0c00-\u0c04\u0c3e-\u0c56"
+_SPACED = re.compile(f"[{_EMOJI}]|[{_DENSE}]+|(?:(?![{_DENSE}])[^\\W_]|[{_MARKS}])+")
+_DENSE_RUN = re.compile(f"[{_DENSE}]")
+_ASCII_WORD = re.compile(r"[A-Za-z0-9]+")
+_POSSESSIVE = re.compile("['\u2019]s(?![^\\W_])", re.IGNORECASE)
+_CAMEL = re.compile("(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_VOWEL = re.compile("[aeiouy]")
+_CYRILLIC = re.compile("^[\u0400-\u04ff]+$")
+_CYRILLIC_ENDINGS = tuple(
+    sorted(
+        "ами ями ого его ому ему ыми ими ов ев ей ах ях ом ем ам ям ой ый ий ая яя ое ее ые ие ых их"
+        " ую юю а я ы и у ю е о ь й".split(),
+        key=len,
+        reverse=True,
+    )
+)
+
+
+def words(text: str) -> list[str]:
+    """The tokens of a record or a query, in order, stop words included."""
+    found: list[str] = []
+    for chunk in text.split():
+        found += _tokens(chunk)
+    return found
+
+
+def significant(text: str) -> list[str]:
+    """The distinct tokens of a query without stop words."""
+    return [w for w in dict.fromkeys(words(text)) if w not in STOP]
+
+
+def index_text(text: str) -> str:
+    """The tokens for the full-text index, a space between.
+
+    A dense run also gives its last character, so that a query of one character finds it.
+    """
+    return " ".join(map(_MEMO.__getitem__, text.split()))
+
+
+def forget_memo() -> None:
+    """Give the memory of the memoised chunks back after an index run."""
+    _MEMO.clear()
+
+
+class _Memo(dict[str, str]):
+    """White-space separated chunks to their tokens; bounded, since transcripts hold anything."""
+
+    def __missing__(self, chunk: str) -> str:
+        found = _tokens(chunk)
+        if not chunk.isascii():
+            found = _with_last_characters(found)
+        line = " ".join(found)
+        if len(chunk) <= MEMO_CHUNK_CHARS:
+            if len(self) >= MEMO_CHUNKS:
+                self.clear()
+            self[chunk] = line
+        return line
+
+
+_MEMO = _Memo()
+
+
+def _with_last_characters(tokens: list[str]) -> list[str]:
+    found: list[str] = []
+    for here, after in zip(tokens, [*tokens[1:], ""], strict=True):
+        found.append(here)
+        is_bigram = len(here) == 2 and _DENSE_RUN.match(here) is not None
+        if is_bigram and not (len(after) == 2 and after[0] == here[1]):
+            found.append(here[1])
+    return found
+
+
+def _tokens(chunk: str) -> list[str]:
+    if chunk.isascii():
+        if chunk.islower() and chunk.isalpha():
+            return [_stem(chunk[:TOKEN_CHARS])]
+        return [_stem(w.lower()[:TOKEN_CHARS]) for w in _ascii_words(chunk)]
+    return _other_tokens(unicodedata.normalize("NFKC", chunk))
+
+
+def _ascii_words(chunk: str) -> list[str]:
+    if "'" in chunk:
+        chunk = _POSSESSIVE.sub(" ", chunk)
+    return _ASCII_WORD.findall(_CAMEL.sub(" ", chunk))
+
+
+def _other_tokens(chunk: str) -> list[str]:
+    found: list[str] = []
+    for run in _SPACED.findall(_CAMEL.sub(" ", _POSSESSIVE.sub(" ", chunk))):
+        if _DENSE_RUN.match(run):
+            found += [run] if len(run) == 1 else map(str.__add__, run, run[1:])
+        else:
+            found.append(_stem(_fold(run)[:TOKEN_CHARS]))
+    return found
+
+
+def _fold(word: str) -> str:
+    """Fold case, and accents over Latin letters: a person types cafe for café."""
+    word = word.casefold()
+    if word.isascii():
+        return word
+    letters = [unicodedata.normalize("NFD", c) for c in word]
+    return "".join(
+        parts[0] if parts[0].isascii() else c for c, parts in zip(word, letters, strict=True)
+    )
+
+
+def _stem(word: str) -> str:
+    if len(word) < 4:
+        return word
+    if word.isascii():
+        return _stem_latin(word) if word.isalpha() else word
+    if _CYRILLIC.match(word):
+        for ending in _CYRILLIC_ENDINGS:
+            if word.endswith(ending) and len(word) - len(ending) >= 4:
+                return word[: -len(ending)]
+    return word
+
+
+def _stem_latin(word: str) -> str:
+    """Plural, -ed and -ing off; a last silent e too, so that decide and decided meet."""
+    if word.endswith("ies") and len(word) > 4:
+        return word[:-3] + "y"
+    if word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        word = word[:-1]
+    for ending in ("ing", "ed"):
+        rest = word[: -len(ending)]
+        if word.endswith(ending) and len(rest) >= 3 and _VOWEL.search(rest):
+            if rest[-1] == rest[-2] and rest[-1] not in "lsz":
+                return rest[:-1]
+            word = rest
+            break
+    return word[:-1] if word.endswith("e") and len(word) > 3 else word
