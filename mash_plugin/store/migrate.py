@@ -1,29 +1,29 @@
 """Bring a database file to the newest schema: numbered files, each in one transaction."""
 
-from importlib import resources
+import os
+from collections.abc import Sequence
 
 from mash_plugin.errors import UpgradeNeeded
+from mash_plugin.store.connect import APPLICATION_ID
 from mash_plugin.store.sqlite import Connection, Database
 
-APPLICATION_ID = 0x6D617368  # "mash"
+# importlib.resources costs 20 ms to import, and this is on the way to a hook's first answer.
+_FOLDER = os.path.join(os.path.dirname(__file__), "sql", "migrations")
 
 
-def migrate(database: Database, family: str) -> int:
+def migrate(database: Database, family: str, files: Sequence[str] | None = None) -> int:
     """Apply the pending files of sql/migrations/FAMILY; returns the schema number.
 
     DDL, data and the number change in one transaction: a cut leaves the old or the new
     schema, never half (design 6.3). Raises UpgradeNeeded for a newer file than this code.
     """
-    files = _migrations(family)
-    newest = len(files)
-    with database.reading() as db:
-        current = _version(db)
-    if current > newest:
-        raise UpgradeNeeded(
-            f"{database.path} was made by a newer mash (schema {current}, this one knows {newest});"
-            " upgrade mash."
-        )
-    for number, sql in enumerate(files[current:], start=current + 1):
+    newest = len(files) if files is not None else schema_number(family)
+    current = stored_schema(database)
+    refuse_newer(database.path, current, newest)
+    if current == newest:
+        return newest
+    texts = files if files is not None else _migrations(family)
+    for number, sql in enumerate(texts[current:], start=current + 1):
         with database.writing() as db:
             if _version(db) < number:  # another process may have been first
                 db.run(sql)
@@ -34,7 +34,22 @@ def migrate(database: Database, family: str) -> int:
 
 def schema_number(family: str) -> int:
     """The schema that this code writes."""
-    return len(_migrations(family))
+    return len(_names(family))
+
+
+def stored_schema(database: Database) -> int:
+    """The schema of an open file."""
+    with database.reading() as db:
+        return _version(db)
+
+
+def refuse_newer(path: str, current: int, newest: int) -> None:
+    """Raise UpgradeNeeded when the file knows more than this code."""
+    if current > newest:
+        raise UpgradeNeeded(
+            f"{path} was made by a newer mash (schema {current}, this one knows {newest});"
+            " upgrade mash."
+        )
 
 
 def _version(db: Connection) -> int:
@@ -42,7 +57,17 @@ def _version(db: Connection) -> int:
     return int(row[0]) if row else 0
 
 
+def _names(family: str) -> list[str]:
+    try:
+        names = os.listdir(os.path.join(_FOLDER, family))
+    except FileNotFoundError:
+        return []
+    return sorted(n for n in names if n.endswith(".sql"))
+
+
 def _migrations(family: str) -> list[str]:
-    folder = resources.files("mash_plugin.store") / "sql" / "migrations" / family
-    files = sorted((f for f in folder.iterdir() if f.name.endswith(".sql")), key=lambda f: f.name)
-    return [f.read_text("utf-8") for f in files]
+    texts = []
+    for name in _names(family):
+        with open(os.path.join(_FOLDER, family, name), encoding="utf-8") as file:
+            texts.append(file.read())
+    return texts

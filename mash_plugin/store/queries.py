@@ -1,15 +1,19 @@
 """SQL by name: `-- name: insert_record` begins a statement in sql/TOPIC.sql."""
 
-import re
-from importlib import resources
+import os
 from types import SimpleNamespace
 
-_NAME = re.compile(r"^-- name: (\w+).*$", re.MULTILINE)
+# Neither `re` nor importlib.resources: both are on the way to a hook's first answer.
+_FOLDER = os.path.join(os.path.dirname(__file__), "sql")
+_MARK = "-- name: "
 
 
 def load(topic: str) -> SimpleNamespace:
     """The statements of sql/TOPIC.sql as attributes; parameters are written `:name`."""
-    text = (resources.files("mash_plugin.store") / "sql" / f"{topic}.sql").read_text("utf-8")
-    parts = _NAME.split(text)[1:]
-    names, bodies = parts[::2], parts[1::2]
-    return SimpleNamespace(**{n: b.strip() for n, b in zip(names, bodies, strict=True)})
+    with open(os.path.join(_FOLDER, f"{topic}.sql"), encoding="utf-8") as file:
+        parts = ("\n" + file.read()).split("\n" + _MARK)[1:]
+    statements = {}
+    for part in parts:
+        head, _, body = part.partition("\n")
+        statements[head.split()[0].rstrip(":;,-")] = body.strip()
+    return SimpleNamespace(**statements)

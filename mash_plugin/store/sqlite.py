@@ -3,20 +3,25 @@
 import os
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, Literal
 
 import apsw
 
 from mash_plugin.errors import DiskFull, MashError, ReadOnly, StoreBusy, StoreDamaged
+from mash_plugin.store import reserve
+from mash_plugin.store.connect import connect, connect_exclusive, connect_frozen
+from mash_plugin.store.faults import disk_message, is_fatal, translated
+from mash_plugin.store.mark import Mark
 
 Row = tuple[Any, ...]
 Params = Mapping[str, Any]
-BUSY_MS = 2_000
+Durability = Literal["FULL", "NORMAL"]
+Access = Literal["create", "existing", "exclusive", "frozen"]
 
 
 class Connection:
-    """The three verbs of the store over one apsw connection."""
+    """The verbs of the store over one apsw connection."""
 
     def __init__(self, raw: apsw.Connection) -> None:
         self.raw = raw
@@ -42,30 +47,53 @@ class Connection:
 
 
 class Database:
-    """Owns one database file. `durability` FULL: an acknowledged write survives a power cut."""
+    """Owns one database file. `durability` FULL: an acknowledged write survives a power cut.
 
-    def __init__(self, path: str, durability: Literal["FULL", "NORMAL"]) -> None:
+    `access`: "create" makes the file when it is missing; "existing" refuses one that is not
+    ours; "exclusive" reads on a full disk, and takes writes again once there is room;
+    "frozen" only reads and creates nothing. `problem` is why writes are refused, if they are.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        durability: Durability,
+        *,
+        access: Access = "create",
+        problem: MashError | None = None,
+        mark: Mark | None = None,
+    ) -> None:
         self.path = path
         self.durability = durability
+        self.mark = mark
+        self.problem = problem
+        self.must_exit = False
+        """A fault stopped writing: answer what can be read, then end this process."""
+        self._access: Access = access
         self._local = threading.local()
         self._readers: list[apsw.Connection] = []
         self._write_lock = threading.RLock()
-        with _translated(path):
+        with translated(path):
             self._writer = Connection(self._open())
+        self._file = _identity(path)
 
     @contextmanager
-    def writing(self) -> Iterator[Connection]:
+    def writing(self, *, may_use_reserve: bool = False) -> Iterator[Connection]:
         """The writing connection inside BEGIN IMMEDIATE; commits, or rolls back on an error.
 
-        Raises StoreBusy, DiskFull, ReadOnly or StoreDamaged. A failed COMMIT carries
-        `details.outcome = "unknown"`: only a retry with the same operation ID can tell.
+        Raises StoreBusy, DiskFull, ReadOnly or StoreDamaged: nothing was saved. A COMMIT that
+        failed otherwise carries `details.outcome = "unknown"`: only a retry with the same
+        operation ID can tell. `may_use_reserve` lets a deletion through on a full disk.
         """
         with self._write_lock:
+            self._refuse_if_stopped()
+            if may_use_reserve:
+                reserve.release(self.path)
             connection = self._writer
-            with _translated(self.path):
+            with self._guarded():
                 connection.raw.execute("BEGIN IMMEDIATE")
             try:
-                with _translated(self.path):
+                with self._guarded():
                     yield connection
             except BaseException:
                 self._roll_back()
@@ -74,61 +102,139 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """This thread's reader, in one snapshot."""
-        connection = self._reader()
-        with _translated(self.path):
-            connection.raw.execute("BEGIN")
-            try:
+        """This thread's reader, in one snapshot; inside another `reading`, in the same one."""
+        if self._access in ("exclusive", "frozen"):
+            with self._write_lock, self._snapshot(self._writer):
+                yield self._writer
+        else:
+            connection = self._reader()
+            with self._snapshot(connection):
                 yield connection
-            finally:
-                connection.raw.execute("ROLLBACK")
 
     def checkpoint(self, mode: Literal["PASSIVE", "TRUNCATE"]) -> None:
-        """Move the write-ahead log into the file; the writer does all checkpoints."""
-        with self._write_lock, _translated(self.path):
-            self._writer.run(f"PRAGMA wal_checkpoint({mode})")
+        """Move the write-ahead log into the file; the writer does all checkpoints.
+
+        On a full disk the reserve is spent on it, and kept again as soon as there is room.
+        """
+        with self._write_lock:
+            if self.problem:
+                return
+            with self._guarded():
+                try:
+                    self._writer.run(f"PRAGMA wal_checkpoint({mode})")
+                except apsw.FullError:
+                    if not reserve.release(self.path):
+                        raise
+                    self._writer.run(f"PRAGMA wal_checkpoint({mode})")
+            if self.mark:
+                reserve.keep(self.path)
+
+    def stop(self, problem: MashError) -> None:
+        """Take no more writes in this process; the next one checks the file before use."""
+        self.problem, self.must_exit = problem, True
+        if self.mark:
+            # The mark stays behind in any case; the word in it only asks for the check sooner.
+            with suppress(OSError):
+                self.mark.suspect()
 
     def close(self) -> None:
-        """Close every connection; the last one leaves no write-ahead log behind."""
+        """Close every connection; the last one leaves no write-ahead log behind.
+
+        After a fault nothing more is written: the log stays for the next process to read.
+        """
         with self._write_lock:
-            for raw in self._readers:
+            for raw in [*self._readers, self._writer.raw]:
+                if self.must_exit:
+                    raw.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
                 raw.close()
             self._readers.clear()
-            self._writer.raw.close()
+            if self.mark:
+                self.mark.release(is_clean=not self.must_exit and self._access != "exclusive")
+                self.mark = None
+
+    def _open(self) -> apsw.Connection:
+        match self._access:
+            case "exclusive":
+                return connect_exclusive(self.path)
+            case "frozen":
+                return connect_frozen(self.path)
+            case _:
+                return self._connect(may_create=self._access == "create")
+
+    def _connect(self, *, may_create: bool = False) -> apsw.Connection:
+        return connect(
+            self.path,
+            self.durability,
+            may_create=may_create,
+            must_be_ours=self._access == "existing",
+        )
 
     def _reader(self) -> Connection:
         connection: Connection | None = getattr(self._local, "connection", None)
         if connection is None:
-            with _translated(self.path):
-                raw = self._open()
+            with self._guarded():
+                raw = self._connect()
                 list(raw.execute("PRAGMA query_only = ON"))
             connection = self._local.connection = Connection(raw)
             self._readers.append(raw)
         return connection
 
-    def _open(self) -> apsw.Connection:
-        raw = apsw.Connection(self.path)
-        raw.set_busy_timeout(BUSY_MS)
-        raw.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
-        for pragma in (
-            "journal_mode = WAL",
-            f"synchronous = {self.durability}",
-            "wal_autocheckpoint = 0",
-            "foreign_keys = ON",
-            "trusted_schema = OFF",
-            "cell_size_check = ON",
-            "secure_delete = ON",
-            "fullfsync = ON",  # macOS: fsync alone does not reach the platter
-            "checkpoint_fullfsync = ON",
-        ):
-            list(raw.execute(f"PRAGMA {pragma}"))
-        os.chmod(self.path, 0o600)
-        return raw
+    @contextmanager
+    def _snapshot(self, connection: Connection) -> Iterator[None]:
+        if connection.raw.in_transaction:
+            yield
+            return
+        with self._guarded():
+            connection.raw.execute("BEGIN")
+            try:
+                yield
+            finally:
+                if connection.raw.in_transaction:  # an error may have ended it
+                    connection.raw.execute("ROLLBACK")
+
+    @contextmanager
+    def _guarded(self) -> Iterator[None]:
+        try:
+            with translated(self.path):
+                yield
+        except MashError as error:
+            if is_fatal(error):
+                self.stop(error)
+            raise
+
+    def _refuse_if_stopped(self) -> None:
+        if self._access == "exclusive":
+            self._thaw()
+        elif self.problem is None and _identity(self.path) != self._file:
+            # Writes would go to a file that has no name any more, and be lost with the process.
+            self.stop(
+                StoreDamaged(f"{self.path} was moved or deleted while open. Run `mash doctor`.")
+            )
+        if self.problem:
+            raise _again(self.problem)
+
+    def _thaw(self) -> None:
+        """Serve as usual again if the disk has room by now."""
+        with suppress(DiskFull, ReadOnly):
+            self._writer.raw.close()
+            self._access = "existing"
+            with translated(self.path):
+                self._writer = Connection(self._open())
+            self.problem = None
+            return
+        self._access = "exclusive"
+        with translated(self.path):
+            self._writer = Connection(self._open())
+        self.problem = DiskFull(disk_message(self.path))
 
     def _commit(self) -> None:
         try:
-            with _translated(self.path):
+            with self._guarded():
                 self._writer.raw.execute("COMMIT")
+        except (DiskFull, StoreBusy):
+            # The log's commit frame could not be written, and no checkpoint runs in COMMIT.
+            self._roll_back()
+            raise
         except MashError as error:
             error.details["outcome"] = "unknown"
             self._roll_back()
@@ -136,28 +242,19 @@ class Database:
 
     def _roll_back(self) -> None:
         if self._writer.raw.in_transaction:
-            self._writer.raw.execute("ROLLBACK")
+            with suppress(apsw.Error):  # the first error is the one to tell
+                self._writer.raw.execute("ROLLBACK")
 
 
-@contextmanager
-def _translated(path: str) -> Iterator[None]:
-    """Turn apsw's errors into ours, with the path and what to do."""
+def _identity(path: str) -> tuple[int, int] | None:
     try:
-        yield
-    except (apsw.BusyError, apsw.LockedError) as error:
-        raise StoreBusy(f"Another program holds {path}; nothing was saved. Retry.") from error
-    except apsw.FullError as error:
-        raise DiskFull(_disk_message(path)) from error
-    except (apsw.ReadOnlyError, apsw.PermissionsError, apsw.CantOpenError) as error:
-        raise ReadOnly(f"{path} cannot be written ({error}); nothing was saved.") from error
-    except (apsw.CorruptError, apsw.NotADBError) as error:
-        raise StoreDamaged(f"{path} is damaged ({error}). Run `mash doctor`.") from error
-
-
-def _disk_message(path: str) -> str:
-    try:
-        space = os.statvfs(os.path.dirname(path))
-        free = f"{space.f_bavail * space.f_frsize} bytes free"
+        found = os.stat(path)
     except OSError:
-        free = "free space unknown"
-    return f"The disk is full at {path} ({free}); nothing was saved. Retry the same operation ID."
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _again(problem: MashError) -> MashError:
+    """The same problem for another caller, who has saved nothing."""
+    details = {k: v for k, v in problem.details.items() if k != "outcome"}
+    return type(problem)(problem.message, **details)

@@ -1,0 +1,67 @@
+"""What SQLite's errors mean for the person: which of ours, what was saved, what to do."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import apsw
+
+from mash_plugin.errors import DiskFull, Internal, MashError, ReadOnly, StoreBusy, StoreDamaged
+
+SHM_FULL = apsw.SQLITE_IOERR_SHMSIZE
+"""4874: no room for the shared memory file. It hits readers too, on a full disk after a crash."""
+
+_FSYNC = frozenset({apsw.SQLITE_IOERR_FSYNC, apsw.SQLITE_IOERR_DIR_FSYNC})
+
+
+@contextmanager
+def translated(path: str) -> Iterator[None]:
+    """Turn apsw's errors into ours, with the path and what to do."""
+    try:
+        yield
+    except (apsw.BusyError, apsw.LockedError) as error:
+        raise StoreBusy(f"Another program holds {path}; nothing was saved. Retry.") from error
+    except apsw.FullError as error:
+        raise DiskFull(disk_message(path)) from error
+    except (apsw.ReadOnlyError, apsw.PermissionsError, apsw.CantOpenError) as error:
+        raise ReadOnly(f"{path} cannot be written ({error}); nothing was saved.") from error
+    except (apsw.CorruptError, apsw.NotADBError) as error:
+        raise StoreDamaged(f"{path} is damaged ({error}). Run `mash doctor`.") from error
+    except (apsw.IOError, apsw.NoMemError) as error:
+        number = getattr(error, "extendedresult", 0)
+        if number == SHM_FULL:
+            raise DiskFull(f"{disk_message(path)} (SQLite {SHM_FULL})") from error
+        raise Internal(
+            f"{path}: {error} (SQLite {number}). Retry the same operation ID."
+        ) from error
+
+
+def is_fatal(error: MashError) -> bool:
+    """Whether writing must stop: the file is damaged, or an fsync failed.
+
+    After a failed fsync the kernel may have dropped the pages and report success the next
+    time, so it is never retried: the file is closed and read afresh by the next process.
+    """
+    cause = error.__cause__
+    if isinstance(cause, apsw.IOError):
+        return getattr(cause, "extendedresult", 0) in _FSYNC
+    return isinstance(cause, (apsw.CorruptError, apsw.NotADBError))
+
+
+def disk_message(path: str) -> str:
+    """Say that the disk is full, where, and how much is free."""
+    free = free_bytes(path)
+    amount = "free space unknown" if free is None else f"{free} bytes free"
+    return (
+        f"The disk is full at {path} ({amount}); nothing was saved."
+        " Free some space and retry the same operation ID."
+    )
+
+
+def free_bytes(path: str) -> int | None:
+    """What this user may still write beside that file, or None where it cannot be told."""
+    try:
+        space = os.statvfs(os.path.dirname(path))
+    except OSError:
+        return None
+    return space.f_bavail * space.f_frsize

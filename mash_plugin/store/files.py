@@ -1,0 +1,57 @@
+"""Private folders, and names that are on disk when we say so."""
+
+import os
+
+
+def make_private_folder(folder: str) -> None:
+    """Make the folder for its owner alone, or take the others' rights away."""
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    mode = os.stat(folder).st_mode
+    if mode & 0o077:
+        os.chmod(folder, mode & 0o700)
+
+
+def sync_file(path: str) -> None:
+    """Put a closed file's content on disk."""
+    _sync(path, os.O_RDWR)
+
+
+def sync_folder(folder: str) -> None:
+    """Put the folder's names on disk."""
+    _sync(folder, os.O_RDONLY | os.O_DIRECTORY)
+
+
+def remove_database(path: str) -> None:
+    """Remove an unfinished database of ours with everything SQLite puts beside it."""
+    for name in (path, path + "-journal", path + "-wal", path + "-shm"):
+        try:
+            os.unlink(name)
+        except FileNotFoundError:
+            continue
+
+
+def set_aside(path: str, word: str) -> str | None:
+    """Rename a database with its log to PATH.WORD-N, N unused; None when there was none.
+
+    The file goes first: cut after it, the name is missing (and says so) instead of leaving
+    the file without its last writes.
+    """
+    found = [s for s in ("", "-wal", "-shm") if os.path.lexists(path + s)]
+    if not found:
+        return None
+    number = 1
+    while any(os.path.lexists(f"{path}.{word}-{number}{s}") for s in ("", "-wal", "-shm")):
+        number += 1
+    aside = f"{path}.{word}-{number}"
+    for suffix in found:
+        os.rename(path + suffix, aside + suffix)
+    sync_folder(os.path.dirname(path))
+    return aside
+
+
+def _sync(path: str, flags: int) -> None:
+    fd = os.open(path, flags)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)

@@ -1,0 +1,227 @@
+"""Open the two databases for service, whatever state the last process left them in.
+
+The record store: a healthy file is served. One that is damaged, empty, foreign, or missing
+although backups exist (or its log does) is never replaced by an empty memory: nothing is
+renamed or deleted, the newest good backup is served read-only, and every write raises
+StoreDamaged with the `mash restore` line that repairs it. Without a good backup opening
+itself raises StoreDamaged. A full disk or a read-only file system gives a reading service.
+
+The chat index can be built again from transcripts: a damaged one is set aside and begun anew.
+"""
+
+import os
+import threading
+
+from mash_plugin.errors import DiskFull, MashError, ReadOnly, StoreDamaged
+from mash_plugin.paths import Paths
+from mash_plugin.store import reserve
+from mash_plugin.store.connect import APPLICATION_ID, connect_reading
+from mash_plugin.store.faults import translated
+from mash_plugin.store.files import make_private_folder, remove_database, set_aside, sync_folder
+from mash_plugin.store.mark import Mark, take_mark
+from mash_plugin.store.migrate import migrate, refuse_newer, schema_number, stored_schema
+from mash_plugin.store.sqlite import Connection, Database, Durability
+
+
+def open_store(paths: Paths, now: int) -> Database:
+    """The record store; `problem` says why it takes no writes, if it does not.
+
+    Raises StoreBusy when another process serves it, UpgradeNeeded for a newer schema,
+    StoreDamaged when neither the file nor a backup can be served.
+    """
+    make_private_folder(paths.data)
+    mark = take_mark(paths.store)
+    try:
+        database = _store_or_backup(paths, mark, now)
+    except BaseException:
+        if mark:
+            mark.release(is_clean=not mark.was_left)
+        raise
+    if mark and mark.was_left and not database.problem:
+        check_in_background(database)
+    return database
+
+
+def open_chats(paths: Paths) -> Database:
+    """The chat index; a damaged one is kept under another name and begun anew."""
+    make_private_folder(paths.data)
+    mark = take_mark(paths.chats)
+    try:
+        if not os.path.lexists(paths.chats):
+            _create(paths.chats, "chats", "NORMAL", None)
+        try:
+            return _healthy(paths.chats, "chats", "NORMAL", mark)
+        except StoreDamaged:
+            set_aside(paths.chats, "damaged")
+            _create(paths.chats, "chats", "NORMAL", None)
+            return _healthy(paths.chats, "chats", "NORMAL", mark)
+    except BaseException:
+        if mark:
+            mark.release(is_clean=not mark.was_left)
+        raise
+
+
+def restore_line(paths: Paths, backup_path: str | None) -> str:
+    """The exact shell command that restores the store."""
+    from shlex import quote  # here, since it imports `re`
+
+    home = f"env MASH_HOME={quote(paths.home)} " if paths.home else ""
+    return f"{home}mash restore {quote(backup_path)}" if backup_path else f"{home}mash restore"
+
+
+def check_in_background(database: Database) -> threading.Thread:
+    """Check every page on a connection of its own; what it finds stops writing."""
+
+    def check() -> None:
+        try:
+            check_whole(database.path)
+        except StoreDamaged as error:
+            database.stop(error)
+        except MashError:
+            return  # busy or out of memory: the reads and writes themselves will tell
+
+    thread = threading.Thread(target=check, name="quick-check", daemon=True)
+    thread.start()
+    return thread
+
+
+def check_whole(path: str) -> None:
+    """Raise StoreDamaged when SQLite's quick_check objects to the file."""
+    from mash_plugin.store.backup import quick_check
+
+    with translated(path):
+        raw = connect_reading(path)
+        try:
+            problem = quick_check(raw)
+        finally:
+            raw.close()
+    if problem:
+        raise StoreDamaged(f"{path} is damaged: {problem}. Run `mash doctor`.")
+
+
+def _store_or_backup(paths: Paths, mark: Mark | None, now: int) -> Database:
+    path = paths.store
+    try:
+        if not os.path.lexists(path):
+            _refuse_if_lost(paths)
+            _create(path, "records", "FULL", now)
+        elif not os.path.getsize(path):
+            raise StoreDamaged(f"{path} is empty; it was left as it is.")
+        database = _healthy(path, "records", "FULL", mark, paths.backups, now)
+    except StoreDamaged as error:
+        return _newest_backup(paths, mark, error)
+    if not database.problem:
+        reserve.keep(path)
+    return database
+
+
+def _healthy(
+    path: str,
+    family: str,
+    durability: Durability,
+    mark: Mark | None,
+    backups: str | None = None,
+    now: int = 0,
+) -> Database:
+    """Open, check after a fault, migrate; reading only where the disk allows no more."""
+    if mark and mark.is_suspect:
+        check_whole(path)
+        mark.trust()
+    try:
+        if mark is None:
+            raise ReadOnly(f"No file can be made in {os.path.dirname(path)}; nothing was saved.")
+        database = Database(path, durability, access="existing", mark=mark)
+    except DiskFull as error:
+        database = Database(path, durability, access="exclusive", problem=error, mark=mark)
+    except ReadOnly as error:
+        database = Database(path, durability, access="frozen", problem=error, mark=mark)
+    try:
+        _bring_up_to_date(database, family, backups, now)
+    except BaseException:
+        database.mark = None  # the caller has it
+        database.close()
+        raise
+    return database
+
+
+def _bring_up_to_date(database: Database, family: str, backups: str | None, now: int) -> None:
+    current, newest = stored_schema(database), schema_number(family)
+    refuse_newer(database.path, current, newest)
+    if current == newest:
+        return
+    if backups:
+        from mash_plugin.store.backup import make
+
+        make(database, backups, now)
+    migrate(database, family)
+
+
+def _refuse_if_lost(paths: Paths) -> None:
+    """Raise StoreDamaged when the missing store had been there: deleted, not new."""
+    from mash_plugin.store.backup import backups
+
+    if backups(paths.backups):
+        raise StoreDamaged(f"{paths.store} is missing, but backups of it exist.")
+    try:
+        size = os.path.getsize(paths.store + "-wal")
+    except OSError:
+        return
+    if size:
+        raise StoreDamaged(f"{paths.store} is missing, but its log {paths.store}-wal is there.")
+
+
+def _newest_backup(paths: Paths, mark: Mark | None, found: StoreDamaged) -> Database:
+    from mash_plugin.store.backup import newest_good, verify
+
+    backup = newest_good(paths.backups)
+    if backup is None:
+        raise StoreDamaged(
+            f"{found.message} No good backup lies in {paths.backups}. Nothing was changed;"
+            f" to begin an empty memory, move {paths.store}* and that folder away."
+        ) from found
+    line = restore_line(paths, backup.path)
+    problem = StoreDamaged(
+        f"{found.message} Nothing was saved; reading the backup {backup.path}. To repair: {line}",
+        restore=line,
+    )
+    if verify(backup.path).schema != schema_number("records"):
+        raise problem from found
+    if mark:
+        mark.suspect()
+    return Database(backup.path, "FULL", access="frozen", problem=problem, mark=mark)
+
+
+def _create(path: str, family: str, durability: Durability, now: int | None) -> None:
+    """Make a new database under another name and give it its own when it is whole."""
+    part = path + ".new"
+    remove_database(part)
+    try:
+        database = Database(part, durability)
+        try:
+            migrate(database, family)
+            with database.writing() as db:
+                db.run(f"PRAGMA application_id = {APPLICATION_ID}")
+                if now is not None:
+                    _found_identity(db, now)
+        finally:
+            database.close()
+        os.rename(part, path)
+        sync_folder(os.path.dirname(path))
+    finally:
+        remove_database(part)
+
+
+def _found_identity(db: Connection, now: int) -> None:
+    """Who this store is: its node, its owner, and the secret that its receipts are keyed with."""
+    owner_id = os.urandom(16).hex()
+    rows = {
+        "node_id": os.urandom(16).hex().encode(),
+        "owner_id": owner_id.encode(),
+        "receipt_secret": os.urandom(32),
+    }
+    for key, value in rows.items():
+        db.run("INSERT INTO meta VALUES (:key, :value)", {"key": key, "value": value})
+    db.run(
+        "INSERT INTO owners VALUES (:owner_id, '', 'local', :now)",
+        {"owner_id": owner_id, "now": now},
+    )
