@@ -37,7 +37,7 @@ def open_store(paths: Paths, now: int) -> Database:
         if mark:
             mark.release(is_clean=not mark.was_left)
         raise
-    if mark and mark.was_left and not database.problem:
+    if database.is_unchecked and not database.problem:
         check_in_background(database)
     return database
 
@@ -75,6 +75,7 @@ def check_in_background(database: Database) -> threading.Thread:
     def check() -> None:
         try:
             check_whole(database.path)
+            database.is_unchecked = False
         except StoreDamaged as error:
             database.stop(error)
         except MashError:
@@ -124,7 +125,8 @@ def _healthy(
     now: int = 0,
 ) -> Database:
     """Open, check after a fault, migrate; reading only where the disk allows no more."""
-    if mark and mark.is_suspect:
+    is_checked = bool(mark and mark.is_suspect)
+    if mark and is_checked:
         check_whole(path)
         mark.trust()
     try:
@@ -136,6 +138,7 @@ def _healthy(
     except ReadOnly as error:
         database = Database(path, durability, access="frozen", problem=error, mark=mark)
     try:
+        database.is_unchecked = database.is_unchecked and not is_checked
         _bring_up_to_date(database, family, backups, now)
     except BaseException:
         database.mark = None  # the caller has it
@@ -186,9 +189,12 @@ def _newest_backup(paths: Paths, mark: Mark | None, found: StoreDamaged) -> Data
     )
     if verify(backup.path).schema != schema_number("records"):
         raise problem from found
+    database = Database(backup.path, "FULL", access="frozen", problem=problem, mark=mark)
     if mark:
+        # The mark stays, so that the next process checks the store before it serves it.
         mark.suspect()
-    return Database(backup.path, "FULL", access="frozen", problem=problem, mark=mark)
+        database.is_unchecked = True
+    return database
 
 
 def _create(path: str, family: str, durability: Durability, now: int | None) -> None:

@@ -1,4 +1,4 @@
-"""A megabyte kept beside the store, so that a full disk still lets a checkpoint or a forget through."""
+"""A megabyte kept beside the store: a full disk still lets a checkpoint or a forget through."""
 
 import os
 

@@ -69,6 +69,8 @@ class Database:
         self.problem = problem
         self.must_exit = False
         """A fault stopped writing: answer what can be read, then end this process."""
+        self.is_unchecked = bool(mark and mark.was_left)
+        """An unclean end came before, and the whole file has not been checked since."""
         self._access: Access = access
         self._local = threading.local()
         self._readers: list[apsw.Connection] = []
@@ -149,7 +151,7 @@ class Database:
                 raw.close()
             self._readers.clear()
             if self.mark:
-                self.mark.release(is_clean=not self.must_exit and self._access != "exclusive")
+                self.mark.release(is_clean=not self.must_exit and not self.is_unchecked)
                 self.mark = None
 
     def _open(self) -> apsw.Connection:
