@@ -7,6 +7,7 @@ from typing import Any, Literal, Protocol
 from mash_plugin.records.model import Author
 
 HookName = Literal["session-start", "file-read", "prompt-submit", "reminder-timer"]
+MessageRole = Literal["user", "assistant", "tool", "system"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,7 @@ class Message:
     """One message of a transcript."""
 
     id: str
-    role: Literal["user", "assistant", "tool", "system"]
+    role: MessageRole
     author: Author
     text: str
     """All visible text, private spans removed."""
@@ -51,6 +52,11 @@ class Message:
     """IDs of tool calls that this line carries (decisions 3.10)."""
     bytes_left_out: int = 0
     """Bytes of tool output that were not kept."""
+    is_headless: bool = False
+    """Given to `claude -p` or `codex exec`: nobody knows who wrote it (author `unknown`).
+
+    `person_text` then holds the prompt, for people who set `records.trust_headless_prompts`.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +82,8 @@ class ReaderState:
     """The origin remote, where the transcript itself tells it (Codex)."""
     ordinal: int = 0
     """How many messages have been read."""
+    lines_skipped: int = 0
+    """How many lines were not JSON, as a crashed client leaves them."""
     extra: dict[str, Any] = field(default_factory=dict)
 
 
@@ -93,6 +101,10 @@ class Agent(Protocol):
     """What a host module offers (`agents.AGENTS`)."""
 
     NAME: str
+    ROOT_VARIABLE: str
+    """The client's own variable for the folder that holds its transcripts."""
+    HOME_FOLDER: str
+    """That folder below the home folder when the variable is not set."""
 
     def parse_event(self, hook: str, raw: dict[str, Any]) -> HookEvent | None: ...
     def wrap_context(self, event: HookEvent, text: str) -> bytes: ...

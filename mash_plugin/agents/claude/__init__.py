@@ -1,0 +1,33 @@
+"""Claude Code as a host. Its parts are imported when first used: a hook's answer needs one."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mash_plugin.agents.claude.hooks import files_read as files_read
+    from mash_plugin.agents.claude.hooks import parse_event as parse_event
+    from mash_plugin.agents.claude.hooks import wrap_context as wrap_context
+    from mash_plugin.agents.claude.transcripts import find_session as find_session
+    from mash_plugin.agents.claude.transcripts import find_transcripts as find_transcripts
+    from mash_plugin.agents.claude.transcripts import open_reader as open_reader
+
+NAME = "claude-code"
+ROOT_VARIABLE = "CLAUDE_CONFIG_DIR"
+HOME_FOLDER = ".claude"
+
+_PARTS = {
+    "files_read": "hooks",
+    "parse_event": "hooks",
+    "wrap_context": "hooks",
+    "find_transcripts": "transcripts",
+    "find_session": "transcripts",
+    "open_reader": "transcripts",
+}
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401 - stands for any function of a part
+    if name not in _PARTS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = getattr(import_module(f"{__name__}.{_PARTS[name]}"), name)
+    globals()[name] = found
+    return found

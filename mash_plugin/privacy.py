@@ -1,0 +1,221 @@
+"""What must not be kept, shown or taken for the person's: private spans, credentials, pastes."""
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+PRIVATE_MARK = "[private]"
+"""Stands where a span was, so that no quote can join the words on its two sides."""
+GAP = "\n\ufffc\n"
+"""Stands where quoted or pasted text was, for the same reason."""
+
+
+def split_private(text: str) -> tuple[str, tuple[str, ...]]:
+    """The text without its private spans, and what stood inside them (decisions 4.7).
+
+    Nested spans count as one; an unclosed one runs to the end. Give the joined text of all
+    blocks of a message, so that a span split over blocks is seen whole.
+    """
+    if not _may_hold_span(text):
+        return text, ()
+    visible, inner, depth, start, at = [], [], 0, 0, 0
+    for tag in _TAG.finditer(text):
+        if not tag["slash"]:
+            if not depth:
+                visible.append(text[at : tag.start()] + PRIVATE_MARK)
+                start = tag.end()
+            depth += 1
+        elif depth:
+            depth -= 1
+            if not depth:
+                inner.append(text[start : tag.start()])
+                at = tag.end()
+    if depth:
+        inner.append(text[start:])
+    else:
+        visible.append(text[at:])
+    spans = (_TAG.sub(" ", span).strip() for span in inner)
+    return "".join(visible), tuple(span for span in spans if span)
+
+
+def persons_own(text: str) -> str:
+    """What the person wrote in their own words: no fenced code, quoted lines or pasted text.
+
+    Between the first opening and the last closing tag nothing counts: pasted text may hold
+    a closing tag of its own, with words behind it that would pass for the person's.
+    """
+    text = _PASTED.sub(GAP, text)
+    if "`" in text or "~" in text or ">" in text or "\uff1e" in text:
+        text = _without_quoted_lines(text)
+    return text.strip(" \t\r\n\ufffc")
+
+
+def mask(text: str, extra: Sequence[str] = ()) -> str:
+    """The text with every known credential, and every match of `extra`, replaced by its kind."""
+    low = text.lower()
+    for kind, literals, _pattern in _RULES:
+        if any(literal in low for literal in literals):
+            text = _replace(_compiled()[kind], kind, text)
+    for pattern in extra:
+        rule = _extra(pattern)
+        if rule is not None:
+            text = str(rule.sub("[masked]", text))
+    return text
+
+
+def credential_kind(text: str) -> str | None:
+    """The kind of the first known credential in the text, or None; never its value."""
+    low = text.lower()
+    for kind, literals, _pattern in _RULES:
+        if not any(literal in low for literal in literals):
+            continue
+        rule = _compiled()[kind]
+        if any(_is_secret(kind, str(found[rule.groups])) for found in rule.finditer(text)):
+            return kind
+    return None
+
+
+_OPEN = r"(?:[<\uff1c\ufe64]|&lt;|&#60;|&#x3c;|\\u003c)"
+_CLOSE = r"(?:[>\uff1e\ufe65]|&gt;|&#62;|&#x3e;|\\u003e)"
+_WIDE = "".join(chr(ord(letter) + 0xFEE0) for letter in "private")
+# It never fails once the word is there and stops at the next bracket: linear on any text.
+_TAG = re.compile(
+    rf"{_OPEN}\s{{0,8}}(?:(?P<slash>[/\uff0f])\s{{0,8}})?(?:private|{_WIDE})(?![\w.:-])"
+    rf"[^<>\uff1c\uff1e]*?(?:{_CLOSE}|\Z|(?=[<\uff1c]))",
+    re.IGNORECASE,
+)
+_PASTED = re.compile(
+    r"<(pasted_content|system-reminder)\b.*(?:</\1\s*>|\Z)", re.IGNORECASE | re.DOTALL
+)
+_FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")
+
+
+def _may_hold_span(text: str) -> bool:
+    low = text.lower()
+    return "private" in low or _WIDE in low
+
+
+def _without_quoted_lines(text: str) -> str:
+    kept: list[str] = []
+    fence = ""
+    for line in text.split("\n"):
+        mark = _FENCE.match(line)
+        if fence:
+            if mark and mark[1].startswith(fence) and not line[mark.end() :].strip(" \t\r`~"):
+                fence = ""
+            continue
+        if mark:
+            fence = mark[1]
+        if mark or line.lstrip().startswith((">", "\uff1e")):
+            if not kept or kept[-1] != "\ufffc":
+                kept.append("\ufffc")
+        else:
+            kept.append(line)
+    return "\n".join(kept)
+
+
+# Kind, literals of which one must occur (in lower case), RE2 pattern. Its one group, if
+# any, is what is masked, else the whole match.
+_RULES: tuple[tuple[str, tuple[str, ...], str], ...] = (
+    (
+        "private key",
+        ("private key-----",),
+        r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----"
+        r"(?:[\sA-Za-z0-9+/=:,.\\-]*?-----END [A-Z0-9 ]*PRIVATE KEY-----|[\sA-Za-z0-9+/=\\]*)",
+    ),
+    ("Anthropic key", ("sk-ant-",), r"\bsk-ant-[A-Za-z0-9_-]{16,}"),
+    (
+        "OpenAI key",
+        ("sk-",),
+        r"\bsk-(?:(?:proj|svcacct|admin)-[A-Za-z0-9_-]{16,}|[A-Za-z0-9]{32,})",
+    ),
+    ("AWS key ID", ("akia", "asia"), r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b"),
+    (
+        "AWS secret key",
+        ("aws",),
+        r"(?i)aws[a-z_ ]{0,12}secret[a-z_ ]{0,16}[\"']?\s{0,4}[:=]\s{0,4}[\"']?"
+        r"([A-Za-z0-9/+]{40})",
+    ),
+    (
+        "GitHub token",
+        ("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
+        r"\b(?:gh[pousr]_[A-Za-z0-9]{36,}|github_pat_[A-Za-z0-9_]{22,})",
+    ),
+    ("GitLab token", ("glpat-",), r"\bglpat-[A-Za-z0-9_-]{20,}"),
+    ("Slack token", ("xox", "xapp-"), r"\b(?:xox[abeoprs]|xapp)-[A-Za-z0-9-]{10,}"),
+    (
+        "Slack webhook",
+        ("hooks.slack.com",),
+        r"hooks\.slack\.com/(?:services|workflows)/([A-Za-z0-9/_-]{20,})",
+    ),
+    ("Google key", ("aiza",), r"\bAIza[A-Za-z0-9_-]{35}"),
+    ("Google OAuth token", ("ya29.", "gocspx-"), r"\b(?:ya29\.|GOCSPX-)[A-Za-z0-9_-]{20,}"),
+    (
+        "Stripe key",
+        ("sk_", "rk_", "whsec_"),
+        r"\b(?:[sr]k_(?:live|test)_[A-Za-z0-9]{16,}|whsec_[A-Za-z0-9]{24,})",
+    ),
+    ("npm token", ("npm_",), r"\bnpm_[A-Za-z0-9]{36}"),
+    ("PyPI token", ("pypi-",), r"\bpypi-[A-Za-z0-9_-]{50,}"),
+    ("Hugging Face token", ("hf_",), r"\bhf_[A-Za-z0-9]{30,}"),
+    ("SendGrid key", ("sg.",), r"\bSG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}"),
+    (
+        "JSON web token",
+        ("eyj",),
+        r"\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}",
+    ),
+    (
+        "password in a URL",
+        ("://",),
+        r"\b[A-Za-z][A-Za-z0-9+.-]{1,20}://[^\s:/@\"'<>]{0,100}:([^\s/@\"'<>]{3,200})@",
+    ),
+    (
+        "authorization header",
+        ("bearer", "basic "),
+        r"(?i)\b(?:bearer|authorization:\s{0,4}basic)\s{1,4}([A-Za-z0-9._~+/=-]{20,})",
+    ),
+    (
+        "assigned secret",
+        ("passw", "passphrase", "pwd", "secret", "key", "token"),
+        r"(?i)(?:passw(?:or)?d|passphrase|pwd|secret|api[_-]?key|account[_-]?key|token)"
+        r"[\"']?\s{0,4}[:=]\s{0,4}[\"']?([A-Za-z0-9!@#%^&*_+=/~?-]{8,})",
+    ),
+)
+
+
+@lru_cache(maxsize=1)
+def _compiled() -> dict[str, Any]:
+    import re2  # when a text first looks like it holds one: a hook's answer rarely does
+
+    return {kind: re2.compile(pattern) for kind, _literals, pattern in _RULES}
+
+
+@lru_cache(maxsize=64)
+def _extra(pattern: str) -> Any:  # noqa: ANN401 - re2 has no types
+    import re2
+
+    try:
+        return re2.compile(pattern)
+    except re2.error:
+        return None
+
+
+def _replace(rule: Any, kind: str, text: str) -> str:  # noqa: ANN401 - re2 has no types
+    parts, at = [], 0
+    for found in rule.finditer(text):
+        if not _is_secret(kind, str(found[rule.groups])):
+            continue
+        start, end = found.span(rule.groups)
+        parts.append(f"{text[at:start]}[masked {kind}]")
+        at = end
+    return "".join(parts) + text[at:]
+
+
+def _is_secret(kind: str, value: str) -> bool:
+    """Whether a match is more than a name: `token = refresh_token` is code, not a secret."""
+    if kind == "password in a URL":
+        return not value.startswith(("$", "{", "*", "%"))
+    if kind != "assigned secret":
+        return True
+    return any(c.isdigit() for c in value) and any(c.isalpha() for c in value)
