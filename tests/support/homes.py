@@ -116,11 +116,11 @@ class Home:
 
     def records(self, repository: str) -> list[dict[str, Any]]:
         """Every record of one repository, candidates and retired ones included."""
-        scope = {"kind": "repository", "identity": repository}
-        answer = self.call("list_records", {"scope": scope, "status": "all"})
-        items = answer["items"]
-        assert isinstance(items, list)
-        return items
+        scope = {"kind": "repository", "identity": f"host.example/team/{repository}"}
+        answer = self.call("list_records", {"scope": scope, "include_inactive": True})
+        records = answer["records"]
+        assert isinstance(records, list)
+        return records
 
     def claude_print(
         self, prompt: str, project: Path, *options: str, env: Mapping[str, str] | None = None

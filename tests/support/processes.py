@@ -25,6 +25,11 @@ def processes_of(root: Path) -> dict[int, str]:
     return found
 
 
+def daemons_of(root: Path) -> list[int]:
+    """The ids of the daemons that serve this home."""
+    return [pid for pid, command in processes_of(root).items() if "mash_plugin.daemon" in command]
+
+
 def end_processes_of(root: Path) -> None:
     """Kill what a test left behind (daemons, tool servers, clients) and wait for its end."""
 
@@ -36,8 +41,3 @@ def end_processes_of(root: Path) -> None:
         return not left
 
     eventually(none_left, f"processes of {root} live on", timeout_s=30)
-
-
-def is_stopped(pid: int) -> bool:
-    """Whether the kernel shows this process as stopped."""
-    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"

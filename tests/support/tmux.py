@@ -47,8 +47,21 @@ class Terminal:
         self.wait_for(text[:60])
         self.press("Enter")
 
+    def paste(self, text: str) -> None:
+        """Paste as a terminal does, so that the program can tell it from typing."""
+        self._tmux("set-buffer", "--", text)
+        self._tmux("paste-buffer", "-p", "-r")
+
     def press(self, *keys: str) -> None:
         self._tmux("send-keys", *keys)
+
+    def wait_for_end(self, timeout_s: float = 60) -> None:
+        """Until the program has ended; its last screen stays."""
+
+        def is_dead() -> bool:
+            return self._tmux("display-message", "-p", "#{pane_dead}").strip() == "1"
+
+        eventually(is_dead, "the program goes on", timeout_s)
 
     def close(self) -> None:
         """End the program and the tmux server."""
