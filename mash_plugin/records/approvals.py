@@ -1,0 +1,54 @@
+"""Bare answers: words that agree or refuse without saying to what (decisions 3.3).
+
+The phrases of each language are data, in approvals.txt.
+"""
+
+import re
+import unicodedata
+from functools import cache
+from importlib import resources
+
+_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
+_CHOICE = re.compile(r"\d{1,2}|[a-e]|i{1,3}|iv|v")
+_LONGEST = 16
+
+
+def is_bare_approval(quote: str) -> bool:
+    """Whether the quote only agrees: it is made of nothing but listed phrases, or has no words."""
+    tokens, listed = _tokens(quote), _listed()
+    reached = {0}
+    for start in range(len(tokens)):
+        if start in reached:
+            reached.update(
+                end
+                for end in range(start + 1, min(len(tokens), start + _LONGEST) + 1)
+                if tuple(tokens[start:end]) in listed or _is_choice(tokens[start:end])
+            )
+    return len(tokens) in reached
+
+
+def _is_choice(tokens: list[str]) -> bool:
+    return len(tokens) == 1 and _CHOICE.fullmatch(tokens[0]) is not None
+
+
+def _tokens(text: str) -> list[str]:
+    """Words; scripts without spaces give one token for each character."""
+    folded = unicodedata.normalize("NFKC", text).replace("’", "'").casefold()
+    tokens: list[str] = []
+    for word in _WORD.findall(folded):
+        if any(_is_wide(c) for c in word):
+            tokens.extend(word)
+        else:
+            tokens.append(word)
+    return tokens
+
+
+def _is_wide(character: str) -> bool:
+    return "\u0e00" <= character <= "\u0eff" or character >= "\u1100"
+
+
+@cache
+def _listed() -> frozenset[tuple[str, ...]]:
+    text = (resources.files("mash_plugin.records") / "approvals.txt").read_text("utf-8")
+    languages = (line.partition(": ")[2] for line in text.splitlines() if line[:1] != "#")
+    return frozenset(tuple(_tokens(p)) for phrases in languages for p in phrases.split("; "))

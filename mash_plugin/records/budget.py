@@ -1,0 +1,73 @@
+"""Fit items into a count and a number of bytes (8.1 step 9, 8.3)."""
+
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
+
+import orjson
+
+Source = TypeVar("Source")
+Item = dict[str, Any]
+
+
+def pack(
+    relevant: Iterable[Source],
+    rest: Iterable[Source],
+    to_item: Callable[[Source], Item | None],
+    limit: int,
+    byte_budget: int,
+    scan_limited: bool,
+) -> Item:
+    """The packet: whole items in order, then the best of the rest marked `matched: false`.
+
+    What does not fit is skipped, smaller ones after it may still fit. Only a relevant record
+    that was left out sets `truncated`. `to_item` gives None for a record that cannot be shown.
+    """
+    # The value `false` is one byte longer than `true`, so the final result can only be shorter.
+    size = size_of({"records": [], "truncated": False, "scan_limited": False})
+    chosen: list[Item] = []
+    truncated = False
+    for source in relevant:
+        if len(chosen) == limit:
+            truncated = True
+            break
+        item = to_item(source)
+        if item is None:
+            continue
+        cost = size_of(item) + bool(chosen)
+        if size + cost <= byte_budget:
+            chosen.append(item)
+            size += cost
+        else:
+            truncated = True
+    for source in rest:
+        if len(chosen) == limit:
+            break
+        item = to_item(source)
+        if item is None:
+            continue
+        item["matched"] = False
+        cost = size_of(item) + bool(chosen)
+        if size + cost <= byte_budget:
+            chosen.append(item)
+            size += cost
+    return {"records": chosen, "truncated": truncated, "scan_limited": scan_limited}
+
+
+def page(
+    items: Iterable[Item], limit: int, byte_budget: int, envelope: Item
+) -> tuple[list[Item], bool]:
+    """As many whole items as fit, at least one, and whether all were taken (R-098)."""
+    size = size_of(envelope)
+    chosen: list[Item] = []
+    for item in items:
+        cost = size_of(item) + bool(chosen)
+        if len(chosen) == limit or (chosen and size + cost > byte_budget):
+            return chosen, False
+        chosen.append(item)
+        size += cost
+    return chosen, True
+
+
+def size_of(value: object) -> int:
+    """Bytes of the compact JSON: non-ASCII characters as themselves."""
+    return len(orjson.dumps(value))

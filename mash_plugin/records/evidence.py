@@ -1,0 +1,129 @@
+"""Does this quote stand in that text, is a citation still fresh (decisions 3.4, R-025)?"""
+
+import re
+import unicodedata
+
+from mash_plugin.records.model import FRESH, Evidence, EvidenceStatus, Role
+
+_SPACE = re.compile(r"\s+")
+_SAME = str.maketrans(
+    {
+        **dict.fromkeys("‘’‚‛ʼ", "'"),
+        **dict.fromkeys("“”„‟", '"'),
+        **dict.fromkeys("‐‑‒–—―−", "-"),
+    }
+)
+_UNSPACED = (
+    (0x0E00, 0x0EFF),  # Thai, Lao
+    (0x0F00, 0x0FFF),  # Tibetan
+    (0x1000, 0x109F),  # Myanmar
+    (0x1100, 0x11FF),  # Hangul letters
+    (0x1780, 0x17FF),  # Khmer
+    (0x2E80, 0x31FF),  # CJK radicals, kana, bopomofo, compatibility letters
+    (0x3400, 0x9FFF),  # CJK ideographs
+    (0xA960, 0xA97F),
+    (0xAC00, 0xD7FF),  # Hangul syllables: particles follow without a space
+    (0xF900, 0xFAFF),
+    (0xFF66, 0xFFDC),  # half-width kana and Hangul
+    (0x1B000, 0x1B2FF),
+    (0x20000, 0x3FFFF),
+)
+
+
+def fold(text: str) -> str:
+    """The text as quotes are compared: NFC, white space, quotation marks and dashes folded."""
+    return _SPACE.sub(" ", unicodedata.normalize("NFC", text).translate(_SAME)).strip()
+
+
+def quote_occurs_in(quote: str, text: str) -> bool:
+    """Whether the quote stands in the text, no word cut at its ends."""
+    return _find(fold(quote), fold(text)) is not None
+
+
+def find_quote(quote: str, text: str) -> str | None:
+    """The source's own characters of the quote, or None where it does not stand in the text."""
+    folded_quote, folded_text = fold(quote), fold(text)
+    start = _find(folded_quote, folded_text)
+    if start is None:
+        return None
+    offsets = _source_offsets(text)
+    return text[offsets[start] : offsets[start + len(folded_quote)]].strip()
+
+
+def status_of(evidence: Evidence, text: str | None, role: Role) -> EvidenceStatus:
+    """What the newest index of its chat says about a citation; `text` None: no such message."""
+    if text is None:
+        return "missing"
+    if evidence.role == "unknown" or role == "unknown":
+        return "role_unknown"
+    if role != evidence.role:
+        return "role_changed"
+    return "matching" if quote_occurs_in(evidence.quote, text) else "changed"
+
+
+def is_stale(evidence: tuple[Evidence, ...]) -> bool:
+    """Whether some citation of the revision itself no longer matches."""
+    return any(e.added_by == "revision" and e.status not in FRESH for e in evidence)
+
+
+def _find(quote: str, text: str) -> int | None:
+    if not quote:
+        return None
+    start = text.find(quote)
+    while start != -1:
+        end = start + len(quote)
+        if not (_cuts_word(text, start) or _cuts_word(text, end)):
+            return start
+        start = text.find(quote, start + 1)
+    return None
+
+
+def _cuts_word(text: str, at: int) -> bool:
+    return 0 < at < len(text) and _is_spaced(text[at - 1]) and _is_spaced(text[at])
+
+
+def _is_spaced(character: str) -> bool:
+    """Whether it belongs to a word of a script that is written with spaces."""
+    if not (character.isalnum() or unicodedata.category(character)[0] == "M"):
+        return False
+    code = ord(character)
+    return code < 0x0E00 or not any(low <= code <= high for low, high in _UNSPACED)
+
+
+def _source_offsets(text: str) -> list[int]:
+    """For each index of the folded text, and its end, the index in the source."""
+    offsets: list[int] = []
+    after_space = True  # leading white space is stripped
+    for start, segment in _segments(text):
+        for character in unicodedata.normalize("NFC", segment):
+            if character.isspace():
+                if not after_space:
+                    offsets.append(start)
+                after_space = True
+            else:
+                offsets.append(start)
+                after_space = False
+    offsets.append(len(text))
+    return offsets
+
+
+def _segments(text: str) -> list[tuple[int, str]]:
+    """Pieces that compose on their own, with their start: one character each in NFC text."""
+    if unicodedata.is_normalized("NFC", text):
+        return list(enumerate(text))
+    pieces: list[tuple[int, str]] = []
+    for at, character in enumerate(text):
+        if pieces and not _stands_alone(pieces[-1][1], character):
+            start, piece = pieces[-1]
+            pieces[-1] = (start, piece + character)
+        else:
+            pieces.append((at, character))
+    return pieces
+
+
+def _stands_alone(before: str, character: str) -> bool:
+    if unicodedata.combining(character):
+        return False
+    joined = unicodedata.normalize("NFC", before + character)
+    apart = unicodedata.normalize("NFC", before) + unicodedata.normalize("NFC", character)
+    return joined == apart

@@ -1,0 +1,83 @@
+"""The order of recall: matching words, tiers, bounded boosts (section 8; decisions 3.13, 4.2)."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+DAY_MS = 86_400_000
+TEXT_POINTS = 1000
+WEAK_SHARE = 0.5
+CONFIRMATION_POINTS, MOST_CONFIRMATIONS = 25, 4
+RECENCY_POINTS, RECENCY_DAYS = 100, 90
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """What ranking needs to know of one record of the window."""
+
+    id: str
+    tier: int
+    recorded_at: int
+    confirmations: int
+    is_agents_decision: bool
+    strong_tokens: str
+    """Words of the statement and the details, a space between."""
+    weak_tokens: str
+    """Words of the quotes."""
+
+
+def rank_records(
+    window: Sequence[Ranked], query_terms: Sequence[str], now: int
+) -> tuple[list[Ranked], list[Ranked]]:
+    """The relevant records and the rest, each best first; without terms all are relevant.
+
+    The order is total: tier, the person's before the agent's inside the current tier, points,
+    newest, ID.
+    """
+    if not query_terms:
+        return sorted(window, key=lambda r: _key(r, 0, now)), []
+    hits = _text_points(window, query_terms)
+    relevant = [(_key(r, points, now), r) for r, points in zip(window, hits, strict=True) if points]
+    rest = [r for r, points in zip(window, hits, strict=True) if not points]
+    relevant.sort(key=lambda pair: pair[0])
+    return [r for _, r in relevant], sorted(rest, key=lambda r: _key(r, 0, now))
+
+
+def boost(record: Ranked, now: int) -> int:
+    """Points for confirmations and for a recent head: at most 100 each (R-075)."""
+    confirmed = CONFIRMATION_POINTS * min(record.confirmations, MOST_CONFIRMATIONS)
+    age_days = max(0, now - record.recorded_at) / DAY_MS
+    return confirmed + round(RECENCY_POINTS * max(0.0, 1 - age_days / RECENCY_DAYS))
+
+
+def _key(record: Ranked, text_points: int, now: int) -> tuple[int, bool, int, int, str]:
+    agents_last = record.tier == 0 and record.is_agents_decision
+    points = text_points + boost(record, now)
+    return (record.tier, agents_last, -points, -record.recorded_at, record.id)
+
+
+def _text_points(window: Sequence[Ranked], terms: Sequence[str]) -> list[int]:
+    """0 to 1000 for each record; at least 1 where a word matches."""
+    distinct = tuple(dict.fromkeys(terms))
+    wanted = frozenset(distinct)
+    shares = [_matches(record, wanted) for record in window]
+    weights = {
+        term: math.log(1 + len(window) / (1 + sum(term in share for share in shares)))
+        for term in distinct
+    }
+    total = sum(weights.values())
+    return [
+        max(
+            1,
+            round(TEXT_POINTS * sum(weights[t] * share[t] for t in distinct if t in share) / total),
+        )
+        if share
+        else 0
+        for share in shares
+    ]
+
+
+def _matches(record: Ranked, wanted: frozenset[str]) -> dict[str, float]:
+    strong = wanted.intersection(record.strong_tokens.split(" "))
+    weak = wanted.intersection(record.weak_tokens.split(" ")) - strong
+    return dict.fromkeys(strong, 1.0) | dict.fromkeys(weak, WEAK_SHARE)

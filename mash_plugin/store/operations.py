@@ -1,0 +1,84 @@
+"""Receipts: every change that was saved, found again by its operation ID (R-061 to R-065)."""
+
+import hashlib
+import hmac
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from mash_plugin.errors import StoreDamaged
+from mash_plugin.store.queries import load
+from mash_plugin.store.sqlite import Connection
+
+_SQL = load("operations")
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Whose store this is, and the secret that its operation IDs are hashed with."""
+
+    owner: str
+    secret: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What was answered to a request; `receipt` is None once its record was forgotten."""
+
+    request_key: bytes | None
+    receipt: dict[str, Any] | None
+
+
+def identity_of(db: Connection) -> Identity:
+    """The local owner; raises StoreDamaged where the store does not know it."""
+    found = {str(key): bytes(value) for key, value in db.all(_SQL.get_meta)}
+    if len(found) != 2:
+        raise StoreDamaged("The store does not know its owner. Run `mash doctor`.")
+    return Identity(found["owner_id"].decode(), found["receipt_secret"])
+
+
+def operation_key(identity: Identity, operation_id: str) -> bytes:
+    """The keyed hash that stands for an operation ID, which may hold words of the user."""
+    return _keyed(identity, b"operation", operation_id.encode())
+
+
+def request_key(identity: Identity, method: str, request: dict[str, Any]) -> bytes:
+    """The keyed hash of the canonical request (R-062)."""
+    canonical = orjson.dumps([method, request], option=orjson.OPT_SORT_KEYS)
+    return _keyed(identity, b"request", canonical)
+
+
+def find_receipt(db: Connection, identity: Identity, op_key: bytes) -> Receipt | None:
+    """The receipt of an operation, if it was saved."""
+    row = db.one(_SQL.get_receipt, {"owner_id": identity.owner, "op_key": op_key})
+    if row is None:
+        return None
+    return Receipt(row[1], orjson.loads(row[2]) if row[0] == "done" else None)
+
+
+def add_receipt(
+    db: Connection,
+    identity: Identity,
+    op_key: bytes,
+    request: bytes,
+    receipt: dict[str, Any],
+    record_id: str,
+) -> None:
+    """Keep a receipt, in the transaction of its change; it never holds the operation ID."""
+    key = {"owner_id": identity.owner, "op_key": op_key}
+    db.run(
+        _SQL.insert_receipt,
+        {
+            **key,
+            "request_key": request,
+            "receipt": orjson.dumps(receipt).decode(),
+            "recorded_at": receipt["recorded_at"],
+        },
+    )
+    db.run(_SQL.insert_receipt_record, {**key, "record_id": record_id})
+
+
+def _keyed(identity: Identity, purpose: bytes, content: bytes) -> bytes:
+    message = b"\0".join((purpose, identity.owner.encode(), content))
+    return hmac.new(identity.secret, message, hashlib.sha256).digest()

@@ -1,0 +1,314 @@
+"""Records in rows and out again, each revision under a checksum; no rules."""
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from heapq import merge
+from itertools import islice
+from typing import Any
+
+import orjson
+
+from mash_plugin.records.model import Body, Evidence, EvidenceStatus, Revision, Scope
+from mash_plugin.store.queries import load
+from mash_plugin.store.sqlite import Connection, Row
+
+_SQL = load("records")
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """One row of `records`: the copies of the head revision that are searched by index."""
+
+    id: str
+    owner: str
+    kind: str
+    scope_kind: str
+    scope_value: str
+    revision: int
+    review: str
+    state: str
+    retired: int
+    decided_by: str | None
+    effective_at: int | None
+    valid_until: int | None
+    recorded_at: int
+    evidence_stale: int
+    confirmations: int
+    conflicted: int
+    strong_tokens: str
+    weak_tokens: str
+
+
+@dataclass(frozen=True, slots=True)
+class Linked:
+    """A link as one of its ends sees it, with the other end's head."""
+
+    direction: str
+    relation: str
+    recorded_at: int
+    id: str
+    revision: int
+    state: str
+    retired: int
+    effective_at: int | None
+    valid_until: int | None
+
+
+def insert_record(
+    db: Connection,
+    record_id: str,
+    owner: str,
+    scope: Scope,
+    first: Revision,
+    interpretation_hash: bytes,
+    tokens: tuple[str, str],
+) -> None:
+    """Write a new record with its first revision and its evidence."""
+    row = _revision_row(first)
+    db.run(
+        _SQL.insert_record,
+        {
+            **row,
+            "record_id": record_id,
+            "owner_id": owner,
+            "kind": first.body.kind,
+            "scope_kind": scope.kind,
+            "scope_value": scope.value,
+            "retired": int(first.body.is_retired),
+            "interpretation_hash": interpretation_hash,
+            "strong_tokens": tokens[0],
+            "weak_tokens": tokens[1],
+        },
+    )
+    place = (record_id, owner, first.body.kind, scope.kind, scope.value)
+    db.run(
+        _SQL.insert_revision,
+        {**row, "record_id": record_id, "checksum": _checksum(place, row, first.evidence)},
+    )
+    for evidence in first.evidence:
+        db.run(
+            _SQL.insert_evidence,
+            {
+                **_evidence_row(evidence),
+                "record_id": record_id,
+                "revision": first.revision,
+                "added_by": evidence.added_by,
+                "status": evidence.status,
+            },
+        )
+
+
+def window(
+    db: Connection, owner: str, scope: Scope, now: int, count: int, include_review: bool
+) -> list[Head]:
+    """The newest heads of a scope: those that default recall may return, or all."""
+    place = {
+        "owner_id": owner,
+        "scope_kind": scope.kind,
+        "scope_value": scope.value,
+        "count": count,
+    }
+    if not include_review:
+        return [Head(*row) for row in db.all(_SQL.window, {**place, "now": now})]
+    parts = [
+        [
+            Head(*row)
+            for row in db.all(
+                _SQL.review_window, {**place, "retired": retired, "evidence_stale": stale}
+            )
+        ]
+        for retired in (0, 1)
+        for stale in (0, 1)
+    ]
+    return list(islice(merge(*parts, key=lambda h: (-h.recorded_at, h.id)), count))
+
+
+def is_conflicted(db: Connection, record_id: str, now: int) -> bool:
+    """Whether a contradicting link has its other end in force."""
+    row = db.one(_SQL.is_conflicted, {"record_id": record_id, "now": now})
+    return bool(row and row[0])
+
+
+def get_head(db: Connection, record_id: str) -> Head | None:
+    """The head of a record, or None."""
+    row = db.one(_SQL.get_head, {"record_id": record_id})
+    return Head(*row) if row else None
+
+
+def is_forgotten(db: Connection, record_id: str) -> bool:
+    """Whether a record of that ID was removed."""
+    return db.one(_SQL.is_forgotten, {"record_id": record_id}) is not None
+
+
+def list_heads(
+    db: Connection,
+    scope: Scope | None,
+    kind: str | None,
+    state: str | None,
+    review: str | None,
+    chat_id: str | None,
+    start: int,
+    count: int,
+) -> list[Head]:
+    """One page of heads, newest first, under optional filters."""
+    filters = {
+        "scope_kind": scope.kind if scope else None,
+        "scope_value": scope.value if scope else None,
+        "kind": kind,
+        "state": state,
+        "review": review,
+        "chat_id": chat_id,
+        "start": start,
+        "count": count,
+    }
+    return [Head(*row) for row in db.all(_SQL.list_heads, filters)]
+
+
+def find_live(db: Connection, owner: str, scope: Scope, interpretation_hash: bytes) -> Head | None:
+    """The live record with that interpretation, if there is one."""
+    row = db.one(
+        _SQL.find_live,
+        {
+            "owner_id": owner,
+            "scope_kind": scope.kind,
+            "scope_value": scope.value,
+            "interpretation_hash": interpretation_hash,
+        },
+    )
+    return get_head(db, row[0]) if row else None
+
+
+def load_revision(db: Connection, head: Head, number: int) -> Revision | None:
+    """A revision with its evidence, or None where its checksum does not hold."""
+    key = {"record_id": head.id, "revision": number}
+    row = db.one(_SQL.get_revision, key)
+    if row is None:
+        return None
+    evidence = tuple(_evidence(r) for r in db.all(_SQL.list_evidence, key))
+    try:
+        revision = _revision(head, row, evidence)
+    except (ValueError, TypeError):  # damaged JSON inside a row
+        return None
+    place = (head.id, head.owner, head.kind, head.scope_kind, head.scope_value)
+    return revision if row[-1] == _checksum(place, _revision_row(revision), evidence) else None
+
+
+def load_head(db: Connection, head: Head) -> Revision | None:
+    """The head revision, or None where it, or the copy of it in `records`, is damaged."""
+    revision = load_revision(db, head, head.revision)
+    if revision is None:
+        return None
+    body = revision.body
+    told = (head.review, head.state, head.decided_by, head.effective_at, head.valid_until)
+    kept = (body.review, body.state, body.decided_by, body.effective_at, body.valid_until)
+    return revision if told == kept else None
+
+
+def list_revisions(db: Connection, record_id: str, before: int | None, count: int) -> list[int]:
+    """Revision numbers below `before`, newest first."""
+    key = {"record_id": record_id, "before": before, "count": count}
+    return [int(row[0]) for row in db.all(_SQL.list_revisions, key)]
+
+
+def list_confirmations(db: Connection, record_id: str, revision: int) -> list[tuple[str, int]]:
+    """Confirming message IDs with the time each was recorded."""
+    key = {"record_id": record_id, "revision": revision}
+    return [(row[0], row[1]) for row in db.all(_SQL.list_confirmations, key)]
+
+
+def list_links(db: Connection, record_id: str, start: int, count: int) -> list[Linked]:
+    """Links in both directions, oldest first."""
+    key = {"record_id": record_id, "start": start, "count": count}
+    return [Linked(*row[1:]) for row in db.all(_SQL.list_links, key)]
+
+
+def evidence_of_chat(db: Connection, chat_id: str) -> Iterator[tuple[int, str, Evidence]]:
+    """Every citation of a chat with its row number and its record."""
+    for row in db.all(_SQL.evidence_of_chat, {"chat_id": chat_id}):
+        yield row[0], row[1], _evidence(row[3:])
+
+
+def set_evidence_status(
+    db: Connection, changes: list[tuple[int, EvidenceStatus]], records: set[str], now: int
+) -> None:
+    """Write new states of citations, and what follows for the heads of their records."""
+    for evidence_id, status in changes:
+        db.run(_SQL.set_evidence_status, {"evidence_id": evidence_id, "status": status, "now": now})
+    for record_id in sorted(records):
+        db.run(_SQL.recompute_head, {"record_id": record_id})
+
+
+def count_records(db: Connection) -> dict[str, int]:
+    """How many records there are, how many of them are candidates, and how many retired."""
+    row = db.one(_SQL.count_records) or (0, 0, 0)
+    return dict(zip(("records", "candidates", "retired"), map(int, row), strict=True))
+
+
+def _revision_row(revision: Revision) -> dict[str, Any]:
+    body = revision.body
+    return {
+        "revision": revision.revision,
+        "statement": body.statement,
+        "recorded_by": body.recorded_by,
+        "review": body.review,
+        "state": body.state,
+        "decided_by": body.decided_by,
+        "effective_at": body.effective_at,
+        "valid_until": body.valid_until,
+        "reported_by": body.reported_by,
+        "alternatives": _json(body.alternatives),
+        "consequences": _json(body.consequences),
+        "conditions": _json(body.conditions),
+        "recorded_at": revision.recorded_at,
+        "session_id": revision.session_id,
+    }
+
+
+def _evidence_row(evidence: Evidence) -> dict[str, Any]:
+    """What never changes of a citation."""
+    return {
+        "chat_id": evidence.chat_id,
+        "message_id": evidence.message_id,
+        "quote": evidence.quote,
+        "purpose": evidence.purpose,
+        "role": evidence.role,
+        "author": evidence.author,
+        "message_text": evidence.message_text,
+        "recorded_at": evidence.recorded_at,
+    }
+
+
+def _checksum(place: tuple[str, ...], row: dict[str, Any], evidence: tuple[Evidence, ...]) -> bytes:
+    citations = [_evidence_row(e) for e in evidence if e.added_by == "revision"]
+    return hashlib.sha256(orjson.dumps([place, row, citations])).digest()
+
+
+def _revision(head: Head, row: Row, evidence: tuple[Evidence, ...]) -> Revision:
+    body = Body(
+        kind=head.kind,  # type: ignore[arg-type]  # held to these values by the table's CHECK
+        state=row[4],
+        statement=row[1],
+        recorded_by=row[2],
+        review=row[3],
+        effective_at=row[6],
+        decided_by=row[5],
+        alternatives=_texts(row[9]),
+        consequences=_texts(row[10]),
+        conditions=_texts(row[11]),
+        reported_by=row[8],
+        valid_until=row[7],
+    )
+    return Revision(row[0], body, row[12], evidence, row[13])
+
+
+def _evidence(row: Row) -> Evidence:
+    return Evidence(*row)
+
+
+def _json(texts: tuple[str, ...]) -> str | None:
+    return orjson.dumps(texts).decode() if texts else None
+
+
+def _texts(value: str | None) -> tuple[str, ...]:
+    return tuple(orjson.loads(value)) if value else ()

@@ -1,0 +1,169 @@
+-- Records, their revisions and evidence. "In force" follows R-006.
+
+-- name: insert_record
+INSERT INTO records (
+  record_id, owner_id, kind, scope_kind, scope_value, created_at, head_revision, review, state,
+  retired, decided_by, effective_at, valid_until, recorded_at, evidence_stale, confirmations,
+  interpretation_hash, strong_tokens, weak_tokens)
+VALUES (
+  :record_id, :owner_id, :kind, :scope_kind, :scope_value, :recorded_at, :revision, :review,
+  :state, :retired, :decided_by, :effective_at, :valid_until, :recorded_at, 0, 0,
+  :interpretation_hash, :strong_tokens, :weak_tokens);
+
+-- name: insert_revision
+INSERT INTO revisions (
+  record_id, revision, statement, recorded_by, review, state, decided_by, effective_at,
+  valid_until, reported_by, alternatives, consequences, conditions, recorded_at, session_id,
+  checksum)
+VALUES (
+  :record_id, :revision, :statement, :recorded_by, :review, :state, :decided_by, :effective_at,
+  :valid_until, :reported_by, :alternatives, :consequences, :conditions, :recorded_at,
+  :session_id, :checksum);
+
+-- name: insert_evidence
+INSERT INTO evidence (
+  record_id, revision, added_by, chat_id, message_id, quote, purpose, role, author,
+  message_text, status, recorded_at, checked_at)
+VALUES (
+  :record_id, :revision, :added_by, :chat_id, :message_id, :quote, :purpose, :role, :author,
+  :message_text, :status, :recorded_at, :recorded_at);
+
+-- name: window
+-- What default recall may return, newest first, straight from the index records_window.
+SELECT record_id, owner_id, kind, scope_kind, scope_value, head_revision, review, state, retired,
+  decided_by, effective_at, valid_until, recorded_at, evidence_stale, confirmations,
+  0 AS conflicted, strong_tokens, weak_tokens
+FROM records r
+WHERE owner_id = :owner_id AND scope_kind = :scope_kind AND scope_value = :scope_value
+  AND retired = 0 AND evidence_stale = 0
+  AND (effective_at IS NULL OR effective_at <= :now)
+  AND (valid_until IS NULL OR :now < valid_until)
+  AND NOT EXISTS (
+    SELECT 1 FROM links l JOIN records o ON o.record_id = l.to_record
+    WHERE l.from_record = r.record_id AND l.relation = 'contradicts' AND o.retired = 0
+      AND (o.effective_at IS NULL OR o.effective_at <= :now)
+      AND (o.valid_until IS NULL OR :now < o.valid_until))
+  AND NOT EXISTS (
+    SELECT 1 FROM links l JOIN records o ON o.record_id = l.from_record
+    WHERE l.to_record = r.record_id AND l.relation = 'contradicts' AND o.retired = 0
+      AND (o.effective_at IS NULL OR o.effective_at <= :now)
+      AND (o.valid_until IS NULL OR :now < o.valid_until))
+ORDER BY recorded_at DESC, record_id
+LIMIT :count;
+
+-- name: review_window
+-- One of the four parts of the index that recall with include_review joins.
+SELECT record_id, owner_id, kind, scope_kind, scope_value, head_revision, review, state, retired,
+  decided_by, effective_at, valid_until, recorded_at, evidence_stale, confirmations,
+  0 AS conflicted, strong_tokens, weak_tokens
+FROM records
+WHERE owner_id = :owner_id AND scope_kind = :scope_kind AND scope_value = :scope_value
+  AND retired = :retired AND evidence_stale = :evidence_stale
+ORDER BY recorded_at DESC, record_id
+LIMIT :count;
+
+-- name: is_conflicted
+-- Whether a contradicting link of this record has its other end in force.
+SELECT EXISTS (
+    SELECT 1 FROM links l JOIN records o ON o.record_id = l.to_record
+    WHERE l.from_record = :record_id AND l.relation = 'contradicts' AND o.retired = 0
+      AND (o.effective_at IS NULL OR o.effective_at <= :now)
+      AND (o.valid_until IS NULL OR :now < o.valid_until))
+  OR EXISTS (
+    SELECT 1 FROM links l JOIN records o ON o.record_id = l.from_record
+    WHERE l.to_record = :record_id AND l.relation = 'contradicts' AND o.retired = 0
+      AND (o.effective_at IS NULL OR o.effective_at <= :now)
+      AND (o.valid_until IS NULL OR :now < o.valid_until));
+
+-- name: get_head
+SELECT record_id, owner_id, kind, scope_kind, scope_value, head_revision, review, state, retired,
+  decided_by, effective_at, valid_until, recorded_at, evidence_stale, confirmations,
+  0 AS conflicted, strong_tokens, weak_tokens
+FROM records WHERE record_id = :record_id;
+
+-- name: list_heads
+-- One page of the complete list; every filter is optional and tests the head (R-095).
+SELECT record_id, owner_id, kind, scope_kind, scope_value, head_revision, review, state, retired,
+  decided_by, effective_at, valid_until, recorded_at, evidence_stale, confirmations,
+  0 AS conflicted, '' AS strong_tokens, '' AS weak_tokens
+FROM records r
+WHERE (:scope_kind IS NULL OR (scope_kind = :scope_kind AND scope_value = :scope_value))
+  AND (:kind IS NULL OR kind = :kind)
+  AND (:state IS NULL OR state = :state)
+  AND (:review IS NULL OR review = :review)
+  AND (:chat_id IS NULL OR EXISTS (
+    SELECT 1 FROM evidence e WHERE e.chat_id = :chat_id AND e.record_id = r.record_id))
+ORDER BY recorded_at DESC, record_id
+LIMIT :count OFFSET :start;
+
+-- name: find_live
+-- A live record with the same interpretation, through the index records_dup.
+SELECT record_id FROM records
+WHERE owner_id = :owner_id AND scope_kind = :scope_kind AND scope_value = :scope_value
+  AND interpretation_hash = :interpretation_hash AND retired = 0
+ORDER BY recorded_at, record_id LIMIT 1;
+
+-- name: get_revision
+SELECT revision, statement, recorded_by, review, state, decided_by, effective_at, valid_until,
+  reported_by, alternatives, consequences, conditions, recorded_at, session_id, checksum
+FROM revisions WHERE record_id = :record_id AND revision = :revision;
+
+-- name: list_revisions
+-- Numbers below a revision, newest first (R-104, R-105).
+SELECT revision FROM revisions
+WHERE record_id = :record_id AND (:before IS NULL OR revision < :before)
+ORDER BY revision DESC LIMIT :count;
+
+-- name: list_evidence
+SELECT chat_id, message_id, quote, purpose, role, author, message_text, status, added_by,
+  recorded_at
+FROM evidence WHERE record_id = :record_id AND revision = :revision ORDER BY evidence_id;
+
+-- name: list_quotes
+SELECT quote FROM evidence WHERE record_id = :record_id AND revision = :revision;
+
+-- name: list_confirmations
+SELECT message_id, confirmed_at FROM confirmations
+WHERE record_id = :record_id AND revision = :revision ORDER BY confirmed_at, message_id;
+
+-- name: list_links
+-- Both directions, oldest first, with what is needed to tell whether a link is active.
+SELECT l.link_id, 'outgoing' AS direction, l.relation, l.recorded_at, o.record_id, o.head_revision,
+  o.state, o.retired, o.effective_at, o.valid_until
+FROM links l JOIN records o ON o.record_id = l.to_record WHERE l.from_record = :record_id
+UNION ALL
+SELECT l.link_id, 'incoming', l.relation, l.recorded_at, o.record_id, o.head_revision,
+  o.state, o.retired, o.effective_at, o.valid_until
+FROM links l JOIN records o ON o.record_id = l.from_record WHERE l.to_record = :record_id
+ORDER BY 1, 2 LIMIT :count OFFSET :start;
+
+-- name: is_forgotten
+SELECT 1 FROM record_tombstones WHERE record_id = :record_id;
+
+-- name: evidence_of_chat
+SELECT evidence_id, record_id, revision, chat_id, message_id, quote, purpose, role, author,
+  message_text, status, added_by, recorded_at
+FROM evidence WHERE chat_id = :chat_id ORDER BY evidence_id;
+
+-- name: set_evidence_status
+UPDATE evidence SET status = :status, checked_at = :now WHERE evidence_id = :evidence_id;
+
+-- name: recompute_head
+-- Stale and confirmed as the evidence of the head now stands (section 5, rule 5).
+UPDATE records SET
+  evidence_stale = EXISTS (
+    SELECT 1 FROM evidence e
+    WHERE e.record_id = records.record_id AND e.revision = records.head_revision
+      AND e.added_by = 'revision' AND e.status NOT IN ('matching', 'unindexed')),
+  confirmations = (
+    SELECT count(*) FROM confirmations c
+    WHERE c.record_id = records.record_id AND c.revision = records.head_revision
+      AND EXISTS (
+        SELECT 1 FROM evidence e
+        WHERE e.record_id = c.record_id AND e.revision = c.revision
+          AND e.message_id = c.message_id AND e.added_by = 'confirmation'
+          AND e.status IN ('matching', 'unindexed')))
+WHERE record_id = :record_id;
+
+-- name: count_records
+SELECT count(*), coalesce(sum(review = 'candidate'), 0), coalesce(sum(retired), 0) FROM records;
