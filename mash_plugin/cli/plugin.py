@@ -16,12 +16,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from mash_plugin.agents.plugin import MARKETPLACE, PLUGIN
 from mash_plugin.errors import Internal
 from mash_plugin.paths import Paths
 
-PLUGIN = "mash"
-MARKETPLACE = "mash"
-PLUGIN_ID = f"{PLUGIN}@{MARKETPLACE}"
 HOOK_FILES = ("hooks/hooks.json", "hooks/codex.json")
 EXECUTABLES = ("file-read", "prompt-submit", "reminder-timer", "session-start")
 FALLBACK = "python3 "

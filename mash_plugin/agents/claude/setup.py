@@ -1,0 +1,238 @@
+"""Install the plugin into Claude Code with its own commands, and take it out again.
+
+Seen in 2.1.332: a folder marketplace is read in place; `settings.json` with comments is
+refused; every write reorders that file, so its text is edited back to the person's layout;
+`uninstall` leaves empty tables, the cache and the data folder behind.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from mash_plugin.agents import json_text
+from mash_plugin.agents.plugin import (
+    MARKETPLACE,
+    PLUGIN,
+    PLUGIN_ID,
+    Before,
+    HookTrust,
+    Installed,
+    Place,
+    find_command,
+    remove_if_empty,
+    remove_tree,
+    run_client,
+    sha256_of,
+    user_home,
+    write_settings,
+)
+from mash_plugin.errors import Internal, InvalidArgument
+
+TITLE = "Claude Code"
+REVIEW = ""
+HOME_FOLDER = ".claude"
+ROOT_VARIABLE = "CLAUDE_CONFIG_DIR"
+ROOTS_KEY = "claude"
+REVIEW_COMMAND = "set disableAllHooks to false in Claude Code's settings.json"
+MARKETPLACES = "extraKnownMarketplaces"
+PLUGINS = "enabledPlugins"
+FOLDERS = ("cache", "data", "marketplaces")
+OURS = ((MARKETPLACES, MARKETPLACE), (PLUGINS, PLUGIN_ID))
+
+
+def find_place(environ: Mapping[str, str]) -> Place:
+    """Where Claude Code keeps its settings, and its command if there is one."""
+    config = environ.get("CLAUDE_CONFIG_DIR") or user_home(environ) / ".claude"
+    return Place("claude-code", TITLE, find_command("claude", environ), Path(config))
+
+
+def inspect(
+    place: Place,
+    marketplace: Path,
+    rendered: Mapping[str, bytes],  # noqa: ARG001 - the hosts' common shape
+) -> Installed:
+    """What the settings say; Claude Code reads the folder in place, so it is never outdated."""
+    try:
+        settings = _read(_settings_file(place))
+        known = _read(_known_file(place))
+        installed = _read(_installed_file(place))
+    except InvalidArgument as error:
+        return Installed("broken", error.message)
+    source = _table(_table(_table(settings, MARKETPLACES), MARKETPLACE), "source")
+    enabled = _table(settings, PLUGINS).get(PLUGIN_ID)
+    is_known = (
+        source.get("path") == str(marketplace)
+        and MARKETPLACE in known
+        and PLUGIN_ID in _table(installed, "plugins")
+    )
+    if enabled is False:
+        return Installed("disabled", f"run `claude plugin enable {PLUGIN_ID}` if you want it")
+    if enabled is True and is_known:
+        return Installed("installed")
+    return Installed("outdated" if enabled or source else "absent")
+
+
+def hook_trust(place: Place, _environ: Mapping[str, str]) -> list[HookTrust]:
+    """Hooks that Claude Code would not run; it trusts those of a plugin by its installation."""
+    is_off = _read(_settings_file(place)).get("disableAllHooks") is True
+    return [HookTrust("all hooks", "disableAllHooks is set", is_enabled=False)] if is_off else []
+
+
+def note_before(place: Place) -> Before:
+    """What `remove` must know later."""
+    settings = _read(_settings_file(place))
+    absent = [name for name in (MARKETPLACES, PLUGINS) if name not in settings]
+    plugins = place.config / "plugins"
+    names = ("", *FOLDERS, _known_file(place).name, _installed_file(place).name)
+    absent += [f"plugins/{name}" for name in names if not (plugins / name).exists()]
+    return Before(sha256_of(_settings_file(place)), tuple(absent))
+
+
+def install(place: Place, marketplace: Path, environ: Mapping[str, str]) -> None:
+    """Add marketplace and plugin; raise before anything is done when settings are broken."""
+    assert place.client  # noqa: S101 - callers install only where the command was found
+    file = _settings_file(place)
+    _read(file)
+    before = file.read_text("utf-8") if file.exists() else None
+    known = _table(_table(_read(_known_file(place)), MARKETPLACE), "source").get("path")
+    if known not in (None, str(marketplace)):
+        run_client([place.client, "plugin", "marketplace", "remove", MARKETPLACE], environ)
+    run_client([place.client, "plugin", "marketplace", "add", str(marketplace)], environ)
+    run_client([place.client, "plugin", "install", PLUGIN_ID, "--scope", "user"], environ)
+    if before is not None:
+        _keep_layout(file, before)
+
+
+def remove(place: Place, before: Before | None, environ: Mapping[str, str]) -> bool:
+    """Take our entries out, also when the command is gone; True when there was something."""
+    file = _settings_file(place)
+    was = inspect(place, Path(), {})
+    if was.state == "broken":
+        raise InvalidArgument(f"{was.detail} Nothing was removed from {TITLE}.")
+    wanted = _without_ours(file, before)
+    if place.client and was.state != "absent":
+        for arguments in (
+            ["uninstall", PLUGIN_ID, "--scope", "user"],
+            ["marketplace", "remove", MARKETPLACE],
+        ):
+            _try_client([place.client, "plugin", *arguments], environ)
+    _settle(file, wanted, before)
+    _remove_leftovers(place, before)
+    return was.state != "absent"
+
+
+PLUGIN_FILES = (
+    "known_marketplaces.json",
+    "installed_plugins.json",
+    "cache",
+    "data",
+    "marketplaces",
+)
+
+
+def _keep_layout(file: Path, before: str) -> None:
+    """Put our entries into the text as the person wrote it, if that says the same."""
+    now = json.loads(file.read_text("utf-8"))
+    text = before
+    for path in OURS:
+        value = _table(now, path[0]).get(path[1])
+        if value is not None:
+            text = json_text.insert(json_text.remove(text, path), path, value)
+    if json.loads(text) == now:
+        write_settings(file, text)
+
+
+def _without_ours(file: Path, before: Before | None) -> str | None:
+    if not file.exists():
+        return None
+    text = file.read_text("utf-8")
+    for table, key in OURS:
+        text = json_text.remove(text, (table, key))
+        if _parsed(text).get(table) == {} and (before is None or table in before.absent):
+            text = json_text.remove(text, (table,))
+    return text
+
+
+def _settle(file: Path, wanted: str | None, before: Before | None) -> None:
+    """Give the file the text without our entries; drop it when only we had made it."""
+    now = _without_ours(file, before)
+    if now is None:
+        return
+    text = wanted if wanted is not None and _parsed(wanted) == _parsed(now) else now
+    if before is not None and before.sha256 is None and _parsed(text) == {}:
+        file.unlink()
+    elif text != file.read_text("utf-8"):
+        write_settings(file, text)
+
+
+def _remove_leftovers(place: Place, before: Before | None) -> None:
+    plugins = place.config / "plugins"
+    for path, keys in (
+        (_known_file(place), (MARKETPLACE,)),
+        (_installed_file(place), ("plugins", PLUGIN_ID)),
+    ):
+        if path.exists():
+            text = path.read_text("utf-8")
+            shorter = json_text.remove(text, keys)
+            if shorter != text:
+                write_settings(path, shorter)
+    remove_tree(plugins / "cache" / MARKETPLACE)
+    remove_tree(plugins / "data" / f"{PLUGIN}-{MARKETPLACE}")
+    ours = before.absent if before else ()
+    for path in (_known_file(place), _installed_file(place)):
+        if f"plugins/{path.name}" in ours and path.exists() and not _holds_anything(_read(path)):
+            path.unlink()
+    remove_if_empty(
+        *(plugins / n for n in ("cache", "data", "marketplaces") if f"plugins/{n}" in ours)
+    )
+    if "plugins/" in ours:
+        remove_if_empty(plugins)
+
+
+def _holds_anything(table: Mapping[str, Any]) -> bool:
+    return any(value for key, value in table.items() if key != "version")
+
+
+def _try_client(command: Sequence[str], environ: Mapping[str, str]) -> None:
+    """Run it; what it cannot do is done on the files afterwards."""
+    with suppress(Internal):
+        run_client(list(command), environ)
+
+
+def _settings_file(place: Place) -> Path:
+    return place.config / "settings.json"
+
+
+def _known_file(place: Place) -> Path:
+    return place.config / "plugins" / "known_marketplaces.json"
+
+
+def _installed_file(place: Place) -> Path:
+    return place.config / "plugins" / "installed_plugins.json"
+
+
+def _read(file: Path) -> dict[str, Any]:
+    try:
+        value = json.loads(file.read_text("utf-8") or "{}")
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        raise InvalidArgument(
+            f"{file} is not valid JSON ({error}); it was left alone. Correct it (no comments), "
+            "then run `mash init` again."
+        ) from None
+    if not isinstance(value, dict):
+        raise InvalidArgument(f"{file} does not hold a JSON object; it was left alone.")
+    return value
+
+
+def _parsed(text: str) -> dict[str, Any]:
+    value = json.loads(text or "{}")
+    return value if isinstance(value, dict) else {}
+
+
+def _table(table: Mapping[str, Any], name: str) -> dict[str, Any]:
+    value = table.get(name)
+    return value if isinstance(value, dict) else {}

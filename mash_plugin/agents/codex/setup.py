@@ -1,0 +1,298 @@
+"""Install the plugin into Codex with its own commands, ask for hook trust, take it out again.
+
+Seen in 0.171.0: `plugin add` copies the folder into the cache and must run again after a
+change; `config.toml` keeps comments and order; `plugin remove` leaves the trust of hooks
+and empty cache folders behind. Trust is the person's to give, in `/hooks`.
+"""
+
+import hashlib
+import json
+import subprocess
+import tempfile
+import threading
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import IO, Any
+
+from mash_plugin.agents.plugin import (
+    MARKETPLACE,
+    PLUGIN,
+    PLUGIN_ID,
+    Before,
+    HookTrust,
+    Installed,
+    Place,
+    find_command,
+    remove_if_empty,
+    remove_tree,
+    run_client,
+    sha256_of,
+    user_home,
+    write_settings,
+)
+from mash_plugin.errors import Internal, InvalidArgument
+
+TITLE = "Codex"
+HOME_FOLDER = ".codex"
+ROOT_VARIABLE = "CODEX_HOME"
+ROOTS_KEY = "codex"
+REVIEW_COMMAND = "start `codex`, type /hooks and trust the hooks of mash"
+REVIEW = """\
+Codex does not run new or changed hooks until you have reviewed them:
+start `codex`, type /hooks, look at the hooks of mash and trust them. Until then they stay off."""
+APP_SERVER_TIMEOUT_S = 20
+
+
+def find_place(environ: Mapping[str, str]) -> Place:
+    """Where Codex keeps its settings, and its command if there is one."""
+    config = environ.get("CODEX_HOME") or user_home(environ) / ".codex"
+    return Place("codex", TITLE, find_command("codex", environ), Path(config))
+
+
+def inspect(place: Place, marketplace: Path, rendered: Mapping[str, bytes]) -> Installed:
+    """What the settings say, and whether the cached copy is the folder as it is now."""
+    try:
+        config = _parse(place, _text(place))
+    except InvalidArgument as error:
+        return Installed("broken", error.message)
+    source = _table(_table(config, "marketplaces"), MARKETPLACE).get("source")
+    plugin = _table(_table(config, "plugins"), PLUGIN_ID)
+    if not source and not plugin:
+        return Installed("absent")
+    if plugin.get("enabled") is False:
+        return Installed("disabled", f"set enabled = true in {_file(place)} if you want it")
+    wanted = {
+        name.removeprefix(f"{PLUGIN}/"): content
+        for name, content in rendered.items()
+        if name.startswith(f"{PLUGIN}/")
+    }
+    is_current = source == str(marketplace) and plugin and _cached(place) == wanted
+    return Installed("installed" if is_current else "outdated")
+
+
+def note_before(place: Place) -> Before:
+    """What `remove` must know later."""
+    _parse(place, _text(place))
+    plugins = place.config / "plugins"
+    absent = [f"plugins/{name}" for name in ("", "cache", "data") if not (plugins / name).exists()]
+    return Before(sha256_of(_file(place)), tuple(absent))
+
+
+def install(place: Place, marketplace: Path, environ: Mapping[str, str]) -> None:
+    """Add marketplace and plugin; raise before anything is done when settings are broken."""
+    assert place.client  # noqa: S101 - callers install only where the command was found
+    config = _parse(place, _text(place))
+    source = _table(_table(config, "marketplaces"), MARKETPLACE).get("source")
+    if source not in (None, str(marketplace)):
+        run_client([place.client, "plugin", "marketplace", "remove", MARKETPLACE], environ)
+    run_client([place.client, "plugin", "marketplace", "add", str(marketplace)], environ)
+    run_client([place.client, "plugin", "add", PLUGIN_ID], environ)
+
+
+def remove(place: Place, before: Before | None, environ: Mapping[str, str]) -> bool:
+    """Take our entries and our hooks' trust out, also when the command is gone."""
+    config = _parse(place, _text(place))
+    had_entries = bool(
+        _table(_table(config, "marketplaces"), MARKETPLACE)
+        or _table(_table(config, "plugins"), PLUGIN_ID)
+    )
+    if place.client and had_entries:
+        for arguments in (["remove", PLUGIN_ID], ["marketplace", "remove", MARKETPLACE]):
+            try:
+                run_client([place.client, "plugin", *arguments], environ)
+            except Internal:
+                continue
+    _settle(place, before)
+    plugins = place.config / "plugins"
+    remove_tree(plugins / "cache" / MARKETPLACE)
+    remove_tree(plugins / "data" / f"{PLUGIN}-{MARKETPLACE}")
+    ours = before.absent if before else ()
+    remove_if_empty(*(plugins / name for name in ("cache", "data") if f"plugins/{name}" in ours))
+    if "plugins/" in ours:
+        remove_if_empty(plugins)
+    return had_entries
+
+
+def hook_trust(place: Place, environ: Mapping[str, str]) -> list[HookTrust]:
+    """Ask `codex app-server` whether each hook of ours may run; raise Internal if it cannot say."""
+    assert place.client  # noqa: S101 - callers ask only where the command was found
+    with tempfile.TemporaryDirectory() as folder:
+        hooks = [
+            hook
+            for entry in _hooks_list(place.client, folder, environ)
+            for hook in entry.get("hooks", [])
+            if str(hook.get("key", "")).startswith(f"{PLUGIN_ID}:")
+        ]
+    return [
+        HookTrust(
+            str(hook["key"]).removeprefix(f"{PLUGIN_ID}:"),
+            str(hook.get("trustStatus", "unknown")),
+            hook.get("enabled") is not False,
+        )
+        for hook in hooks
+    ]
+
+
+def _hooks_list(client: str, folder: str, environ: Mapping[str, str]) -> list[dict[str, Any]]:
+    requests: list[dict[str, Any]] = [
+        {
+            "id": 1,
+            "method": "initialize",
+            "params": {"clientInfo": {"name": "mash", "version": "1"}},
+        },
+        {"method": "initialized"},
+        {"id": 2, "method": "hooks/list", "params": {"cwds": [folder]}},
+    ]
+    with subprocess.Popen(
+        [client, "app-server"],
+        cwd=folder,
+        env=dict(environ),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    ) as process:
+        timer = threading.Timer(APP_SERVER_TIMEOUT_S, process.kill)
+        timer.start()
+        try:
+            return _ask(process.stdin, process.stdout, requests)
+        except (OSError, ValueError, KeyError) as error:
+            raise Internal(
+                f"`codex app-server` gave no list of hooks ({error}). Type /hooks in codex."
+            ) from None
+        finally:
+            timer.cancel()
+            process.kill()
+
+
+def _ask(
+    stdin: IO[bytes] | None, stdout: IO[bytes] | None, requests: list[dict[str, Any]]
+) -> list[dict[str, Any]]:
+    assert stdin is not None  # noqa: S101 - both are pipes
+    assert stdout is not None  # noqa: S101
+    for request in requests:
+        stdin.write(json.dumps(request).encode() + b"\n")
+        stdin.flush()
+        if "id" in request:
+            answer = next(_answers(stdout, request["id"]), None)
+            if answer is None:
+                raise ValueError("it ended")
+            if "error" in answer:
+                raise ValueError(str(answer["error"].get("message")))
+    data = answer["result"]["data"] if answer else []
+    return [entry for entry in data if isinstance(entry, dict)]
+
+
+def _answers(stdout: IO[bytes], request_id: int) -> Iterator[dict[str, Any]]:
+    for line in stdout:
+        answer = json.loads(line)
+        if answer.get("id") == request_id and "method" not in answer:
+            yield answer
+
+
+def _settle(place: Place, before: Before | None) -> None:
+    """Remove what the commands left; end with the very bytes of before where only we wrote."""
+    file = _file(place)
+    text = _text(place)
+    if not file.exists():
+        return
+    rest = without_tables(text, _is_ours)
+    bare = rest.rstrip("\n")
+    # Codex ends a file with a newline that had none, and begins an empty one with one.
+    for candidate in (rest, bare + "\n", bare, rest.lstrip("\n"), bare.lstrip("\n")):
+        if before and hashlib.sha256(candidate.encode()).hexdigest() == before.sha256:
+            rest = candidate
+            break
+    if before is not None and before.sha256 is None and not rest.strip():
+        file.unlink()
+    elif rest != text:
+        _parse(place, rest)
+        write_settings(file, rest)
+
+
+def without_tables(text: str, is_ours: Callable[[tuple[str, ...]], bool]) -> str:
+    """The TOML text without the tables that `is_ours` names; every other line is kept."""
+    kept: list[str] = []
+    is_dropping = False
+    for line in text.splitlines(keepends=True):
+        header = _header(line)
+        if header is not None:
+            was_dropping, is_dropping = is_dropping, is_ours(header)
+            # The blank line before a dropped table came with it.
+            if is_dropping and not was_dropping and kept and not kept[-1].strip():
+                kept.pop()
+            if was_dropping and not is_dropping and kept and kept[-1].strip():
+                kept.append("\n")
+        if not is_dropping or line.lstrip().startswith("#"):
+            kept.append(line)
+    return "".join(kept)
+
+
+def _is_ours(header: tuple[str, ...]) -> bool:
+    match header:
+        case ("marketplaces", name):
+            return name == MARKETPLACE
+        case ("plugins", name, *_):
+            return name == PLUGIN_ID
+        case ("hooks", "state", name):
+            return name.startswith(f"{PLUGIN_ID}:")
+        case _:
+            return False
+
+
+def _header(line: str) -> tuple[str, ...] | None:
+    """The dotted name of a `[table]` line, or None for any other line."""
+    if not line.startswith("[") or line.startswith("[["):
+        return None
+    try:
+        table: Any = tomllib.loads(line)
+    except tomllib.TOMLDecodeError:
+        return None
+    names = []
+    while isinstance(table, dict) and table:
+        (name,) = table
+        names.append(str(name))
+        table = table[name]
+    return tuple(names)
+
+
+def _cached(place: Place) -> dict[str, bytes] | None:
+    versions = place.config / "plugins" / "cache" / MARKETPLACE / PLUGIN
+    folders = sorted(versions.iterdir()) if versions.is_dir() else []
+    if len(folders) != 1:
+        return None
+    return {
+        path.relative_to(folders[0]).as_posix(): path.read_bytes()
+        for path in folders[0].rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+
+
+def _file(place: Place) -> Path:
+    return place.config / "config.toml"
+
+
+def _text(place: Place) -> str:
+    try:
+        return _file(place).read_bytes().decode("utf-8")
+    except FileNotFoundError:
+        return ""
+    except (OSError, ValueError) as error:
+        raise InvalidArgument(
+            f"{_file(place)} cannot be read ({error}); it was left alone."
+        ) from None
+
+
+def _parse(place: Place, text: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InvalidArgument(
+            f"{_file(place)} is not valid TOML ({error}); it was left alone. Correct it, then run "
+            "`mash init` again."
+        ) from None
+
+
+def _table(table: Mapping[str, Any], name: str) -> dict[str, Any]:
+    value = table.get(name)
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,35 @@
+"""The hosts that the plugin can be installed into, each by its own module."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Protocol
+
+from mash_plugin.agents.claude import setup as claude
+from mash_plugin.agents.codex import setup as codex
+from mash_plugin.agents.plugin import Before, HookTrust, Installed, Place
+
+
+class Host(Protocol):
+    """What `mash init`, `doctor` and `uninstall` ask of a host."""
+
+    TITLE: str
+    ROOT_VARIABLE: str
+    HOME_FOLDER: str
+    ROOTS_KEY: str
+    """Its key in the `[chats.roots]` table of config.toml."""
+    REVIEW: str
+    """What to tell the person when hooks are new or changed; empty when nothing is needed."""
+    REVIEW_COMMAND: str
+    """How hooks that do not run are made to run."""
+
+    def find_place(self, environ: Mapping[str, str]) -> Place: ...
+    def inspect(
+        self, place: Place, marketplace: Path, rendered: Mapping[str, bytes]
+    ) -> Installed: ...
+    def note_before(self, place: Place) -> Before: ...
+    def install(self, place: Place, marketplace: Path, environ: Mapping[str, str]) -> None: ...
+    def remove(self, place: Place, before: Before | None, environ: Mapping[str, str]) -> bool: ...
+    def hook_trust(self, place: Place, environ: Mapping[str, str]) -> list[HookTrust]: ...
+
+
+HOSTS: tuple[Host, ...] = (claude, codex)

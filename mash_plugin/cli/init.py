@@ -1,0 +1,135 @@
+"""`mash init`: store, index and every agent found; running it again changes nothing more."""
+
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from mash_plugin.agents.hosts import HOSTS, Host
+from mash_plugin.agents.plugin import Installed, Place
+from mash_plugin.cli.memo import add_memo
+from mash_plugin.cli.pins import add_roots, planned_paths, unseen_roots, write_pins
+from mash_plugin.cli.plugin import launch_of, render, source_folder, write_folder
+from mash_plugin.config import check_settings
+from mash_plugin.errors import InvalidArgument, MashError
+from mash_plugin.paths import Paths
+
+EXAMPLE = """\
+Try it: tell an agent a decision, such as "We use tabs here from now on, that's decided."
+The next session, in either agent, is reminded of it by itself. `mash status` shows how it goes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A host on this machine and what its settings say."""
+
+    host: Host
+    place: Place
+    installed: Installed
+
+    @property
+    def is_due(self) -> bool:
+        return self.installed.state in ("absent", "outdated")
+
+
+@click.command()
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--no-index", is_flag=True, help="Leave the chats unread for now.")
+@click.option("--no-agents", is_flag=True, help="Install into no agent.")
+@click.option("--dry-run", is_flag=True, help="Say what would be done; change nothing.")
+def init(yes: bool, no_index: bool, no_agents: bool, dry_run: bool) -> int:
+    """Set up the store, the index of your chats and every agent found."""
+    paths = planned_paths(os.environ)
+    check_settings(paths.config_file)
+    rendered = render(source_folder(), launch_of(paths))
+    found = [] if no_agents else _find_hosts(paths, rendered)
+    _tell_plan(paths, found, no_index=no_index)
+    if dry_run:
+        return 0
+    if not yes:
+        _ask()
+    write_pins(os.environ)
+    _set_up_store(paths)
+    if not no_index:
+        from mash_plugin.cli.index import run_index
+
+        click.echo(run_index())
+    if no_agents:
+        return 0
+    if not found:
+        click.echo("Neither `claude` nor `codex` is on PATH: nothing to install into. Once one is,")
+        click.echo("run `mash init` again and restart the agent.")
+        return 0
+    return _install(paths, found, rendered)
+
+
+def _find_hosts(paths: Paths, rendered: Mapping[str, bytes]) -> list[Found]:
+    places = [(host, host.find_place(os.environ)) for host in HOSTS]
+    return [
+        Found(host, place, host.inspect(place, Path(paths.marketplace), rendered))
+        for host, place in places
+        if place.client is not None
+    ]
+
+
+def _tell_plan(paths: Paths, found: list[Found], *, no_index: bool) -> None:
+    click.echo("mash sets up, unless it is there already:")
+    click.echo(f"  - the store, with daily backups, in {paths.data}")
+    if not no_index:
+        click.echo("  - an index of your chats with the agents; nothing leaves this machine")
+    for one in found:
+        click.echo(f"  - its plugin in {one.host.TITLE} ({one.place.config})")
+
+
+def _ask() -> None:
+    if not sys.stdin.isatty():
+        raise InvalidArgument(
+            "init asks before it changes anything and this is no terminal: add --yes."
+        )
+    if not click.confirm("Go on?", default=True, err=True):
+        raise click.Abort
+
+
+def _set_up_store(paths: Paths) -> None:
+    from mash_plugin import client
+
+    added = add_roots(paths.config_file, unseen_roots(os.environ))
+    client.call("ping", {}, paths=paths)
+    click.echo(f"Store: {paths.store}")
+    for root in added:
+        click.echo(f"Chats are also read from {root} (noted in {paths.config_file}).")
+
+
+def _install(paths: Paths, found: list[Found], rendered: Mapping[str, bytes]) -> int:
+    has_failed = False
+    reviews = []
+    write_folder(rendered, Path(paths.marketplace))
+    for one in found:
+        try:
+            _install_into(paths, one)
+        except MashError as error:
+            has_failed = True
+            click.echo(f"mash: {one.host.TITLE}: {error.message}", err=True)
+        else:
+            if one.is_due and one.host.REVIEW:
+                reviews.append(one.host.REVIEW)
+    for text in (EXAMPLE, *reviews):
+        click.echo(f"\n{text}")
+    titles = " and ".join(one.host.TITLE for one in found)
+    click.echo(f"\nRestart {titles} now (end it and start it again), so that mash is loaded.")
+    return 1 if has_failed else 0
+
+
+def _install_into(paths: Paths, one: Found) -> None:
+    if one.installed.state == "broken":
+        raise InvalidArgument(one.installed.detail)
+    if one.is_due:
+        add_memo(paths, one.place, one.host.note_before(one.place))
+        one.host.install(one.place, Path(paths.marketplace), os.environ)
+        click.echo(f"{one.host.TITLE}: plugin installed")
+    else:
+        detail = f" ({one.installed.detail})" if one.installed.detail else ""
+        click.echo(f"{one.host.TITLE}: plugin is {one.installed.state} already{detail}")

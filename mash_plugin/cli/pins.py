@@ -1,0 +1,93 @@
+"""The two things that init fixes for ever: where the data lies, and where transcripts are."""
+
+import json
+import os
+from collections.abc import Mapping, MutableMapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import tomlkit
+from tomlkit.exceptions import TOMLKitError
+
+from mash_plugin.agents.hosts import HOSTS
+from mash_plugin.errors import InvalidArgument
+from mash_plugin.paths import Paths, find_paths, passwd_home, pin_file
+
+
+def planned_paths(environ: Mapping[str, str]) -> Paths:
+    """The paths as they will be once `write_pins` has run; nothing is written."""
+    paths = find_paths(environ)
+    if paths.home is not None or os.path.exists(pin_file()):
+        return paths
+    pins = _new_pins()
+    return replace(
+        paths, config_file=os.path.join(pins["config"], "config.toml"), data=pins["data"]
+    )
+
+
+def write_pins(environ: Mapping[str, str]) -> None:
+    """Write paths.json once, as platformdirs sees the places now; under MASH_HOME nothing."""
+    file = Path(pin_file())
+    if environ.get("MASH_HOME") or file.exists():
+        return
+    file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    temporary = file.with_name(f".{file.name}.{os.getpid()}")
+    temporary.write_text(json.dumps(_new_pins(), indent=1) + "\n", "utf-8")
+    temporary.replace(file)
+
+
+def _new_pins() -> dict[str, str]:
+    import platformdirs
+
+    return {
+        "config": platformdirs.user_config_dir("mash", appauthor=False),
+        "data": platformdirs.user_data_dir("mash", appauthor=False),
+    }
+
+
+def unseen_roots(environ: Mapping[str, str]) -> dict[str, str]:
+    """Transcript roots of this environment, by key, that the daemon would not find by itself."""
+    roots = {}
+    for host in HOSTS:
+        place = host.find_place(environ)
+        own = os.path.join(passwd_home(), host.HOME_FOLDER)
+        is_seen = place.client is not None or place.config.is_dir()
+        if is_seen and os.path.realpath(place.config) != os.path.realpath(own):
+            roots[host.ROOTS_KEY] = os.path.abspath(place.config)
+    return roots
+
+
+def add_roots(config_file: str, roots: Mapping[str, str]) -> list[str]:
+    """Add each root to `[chats.roots]`, every other line kept; the roots that were new."""
+    file = Path(config_file)
+    text = file.read_bytes().decode("utf-8") if file.exists() else ""
+    try:
+        document = tomlkit.parse(text)
+        added = []
+        for key, root in roots.items():
+            table = _subtable(_subtable(document, "chats"), "roots")
+            known = table.get(key, [])
+            known = [known] if isinstance(known, str) else list(known)
+            if root not in known:
+                table[key] = [*known, root]
+                added.append(root)
+    except (TOMLKitError, TypeError, ValueError) as error:
+        raise InvalidArgument(
+            f"{config_file} cannot be changed ({error}). Correct it, then run `mash init` again."
+        ) from None
+    if added:
+        file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        temporary = file.with_name(f".{file.name}.{os.getpid()}")
+        temporary.write_bytes(tomlkit.dumps(document).encode())
+        temporary.replace(os.path.realpath(file))
+    return added
+
+
+def _subtable(table: MutableMapping[str, Any], name: str) -> MutableMapping[str, Any]:
+    if name not in table:
+        table[name] = tomlkit.table(is_super_table=name == "chats")
+    found = table[name]
+    if not isinstance(found, MutableMapping):
+        raise TypeError(f"{name} is not a table")
+    return found
