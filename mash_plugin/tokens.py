@@ -4,7 +4,32 @@ import re
 import unicodedata
 
 STOP = frozenset(
-    "a an and are as at be by do for from in is it of on or that the to was we with you".split()
+    [
+        "a",
+        "an",
+        "and",
+        "are",
+        "as",
+        "at",
+        "be",
+        "by",
+        "do",
+        "for",
+        "from",
+        "in",
+        "is",
+        "it",
+        "of",
+        "on",
+        "or",
+        "that",
+        "the",
+        "to",
+        "was",
+        "we",
+        "with",
+        "you",
+    ]
 )
 TOKEN_CHARS = 64
 MEMO_CHUNKS = 40_000
@@ -28,8 +53,48 @@ _VOWEL = re.compile("[aeiouy]")
 _CYRILLIC = re.compile("^[\u0400-\u04ff]+$")
 _CYRILLIC_ENDINGS = tuple(
     sorted(
-        "ами ями ого его ому ему ыми ими ов ев ей ах ях ом ем ам ям ой ый ий ая яя ое ее ые ие ых их"
-        " ую юю а я ы и у ю е о ь й".split(),
+        [
+            "ами",
+            "ями",
+            "ого",
+            "его",
+            "ому",
+            "ему",
+            "ыми",
+            "ими",
+            "ов",
+            "ев",
+            "ей",
+            "ах",
+            "ях",
+            "ом",
+            "ем",
+            "ам",
+            "ям",
+            "ой",
+            "ый",
+            "ий",
+            "ая",
+            "яя",
+            "ое",
+            "ее",
+            "ые",
+            "ие",
+            "ых",
+            "их",
+            "ую",
+            "юю",
+            "а",
+            "я",
+            "ы",
+            "и",
+            "у",
+            "ю",
+            "е",
+            "о",
+            "ь",
+            "й",
+        ],
         key=len,
         reverse=True,
     )

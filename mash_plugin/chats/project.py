@@ -26,7 +26,9 @@ _SAME_HOST = {
 _URL = re.compile(r"\A([a-z][a-z0-9+.-]*)://([^/]*)(/.*)?\Z", re.IGNORECASE | re.DOTALL)
 _SCP = re.compile(r"\A(?:[^@/\s]+@)?(\[[^\]]+\]|[^:/\s]+):(?!/?/)(.+)\Z", re.DOTALL)
 _SCP_ROOTED = re.compile(r"\A(?:[^@/\s]+@)?(\[[^\]]+\]|[^:/\s]{2,}):(/[^/].*)\Z", re.DOTALL)
-_REMOTE_SCHEMES = frozenset({"ssh", "git", "http", "https", "git+ssh", "ssh+git", "git+https", "ftp"})
+_REMOTE_SCHEMES = frozenset(
+    {"ssh", "git", "http", "https", "git+ssh", "ssh+git", "git+https", "ftp"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +92,9 @@ def is_denied(project: Project | None, deny: Iterable[str]) -> bool:
         return False
     for entry in deny:
         if entry.startswith(("/", "~")):
-            folder = os.path.realpath(os.path.join(passwd_home(), entry[2:] if entry[:1] == "~" else entry))
+            folder = os.path.realpath(
+                os.path.join(passwd_home(), entry[2:] if entry[:1] == "~" else entry)
+            )
             if project.root == folder or project.root.startswith(folder.rstrip("/") + "/"):
                 return True
         elif project.identity is not None:
@@ -162,9 +166,9 @@ def _identity(root: str, git_folder: str) -> str | None:
 def _insteadof(url: str, values: list[tuple[str, str, str, str]]) -> str:
     best = ("", "")
     for section, base, key, prefix in values:
-        if (section, key) == ("url", "insteadof") and len(prefix) > len(best[0]):
-            if url.startswith(prefix):
-                best = (prefix, base)
+        is_rule = (section, key) == ("url", "insteadof") and url.startswith(prefix)
+        if is_rule and len(prefix) > len(best[0]):
+            best = (prefix, base)
     return best[1] + url[len(best[0]) :]
 
 

@@ -1,0 +1,192 @@
+"""Read chats and messages back."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import orjson
+
+from mash_plugin.chats.project import Project
+from mash_plugin.records.model import Author
+from mash_plugin.store.chats import SQL
+from mash_plugin.store.sqlite import Connection, Row
+
+PAGE_BYTES = 32_768
+TEXT_CHARS_IN_PAGE = 8_000
+"""A longer message is cut in a page, and says so; its ID leads to the whole text."""
+MessageRole = Literal["user", "assistant", "tool", "system"]
+
+
+@dataclass(frozen=True, slots=True)
+class Chat:
+    """One session of an agent, as indexed."""
+
+    id: str
+    source: str
+    session_id: str
+    title: str | None
+    project_path: str | None
+    repository_identity: str | None
+    started_at: int | None
+    last_active_at: int | None
+    fingerprint: str
+    is_subagent: bool
+    message_count: int = 0
+    number: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class StoredMessage:
+    """One message in its place in a chat."""
+
+    id: str
+    chat_id: str
+    ordinal: int
+    role: MessageRole
+    author: Author
+    text: str
+    person_text: str | None
+    is_headless: bool
+    sent_at: int | None
+    has_private: bool
+    tool_use_ids: tuple[str, ...]
+    seq: int = 0
+
+
+def chat_of(db: Connection, chat_id: str) -> Chat | None:
+    """A chat by its ID."""
+    row = db.one(SQL.chat_by_id, {"chat_id": chat_id})
+    return None if row is None else _chat(row)
+
+
+def chat_by_session(db: Connection, session_id: str) -> Chat | None:
+    """The chat of a session."""
+    row = db.one(SQL.chats_by_session, {"session_id": session_id})
+    return None if row is None else _chat(row)
+
+
+def chats_of_message(db: Connection, message_id: str) -> list[Chat]:
+    """Every chat that holds a message, the oldest first."""
+    return [_chat(r) for r in db.all(SQL.chats_of_message, {"message_id": message_id})]
+
+
+def messages_newest_first(db: Connection, chat_id: str) -> Iterator[StoredMessage]:
+    """The messages of a chat from the last one back, fetched as they are asked for."""
+    for row in db.raw.execute(SQL.messages_newest_first, {"chat_id": chat_id}):
+        yield _message(row)
+
+
+def messages_from(db: Connection, chat_id: str, ordinal: int = 0) -> Iterator[StoredMessage]:
+    """The messages of a chat in order, beginning with one of them."""
+    for row in db.raw.execute(SQL.messages_from, {"chat_id": chat_id, "ordinal": ordinal}):
+        yield _message(row)
+
+
+def message_by_id(
+    db: Connection, message_id: str, chat_id: str | None = None
+) -> StoredMessage | None:
+    """A message, in that chat or else in the chat that had it first."""
+    row = db.one(SQL.message_by_id, {"message_id": message_id, "chat_id": chat_id})
+    return None if row is None else _message(row)
+
+
+def message_before(
+    db: Connection, chat_id: str, message_id: str, role: str
+) -> StoredMessage | None:
+    """The message of that role directly before another; None when someone else spoke between.
+
+    Tool output and lines that only carry tool calls are passed over.
+    """
+    here = message_by_id(db, message_id, chat_id)
+    if here is None:
+        return None
+    rows = db.raw.execute(SQL.messages_before, {"chat_id": chat_id, "ordinal": here.ordinal})
+    for row in rows:
+        message = _message(row)
+        if message.role == "tool" or not message.text.strip():
+            continue
+        return message if message.role == role else None
+    return None
+
+
+def recent_chats(
+    db: Connection, project: Project, limit: int, exclude_session: str | None, now: int
+) -> list[Chat]:
+    """The newest chats of a project, without those of subagents."""
+    common = {"limit": limit, "exclude_session": exclude_session, "now": now}
+    if project.identity is not None:
+        rows = db.all(SQL.recent_by_repository, {**common, "identity": project.identity})
+    else:
+        rows = db.all(SQL.recent_by_path, {**common, "root": project.root})
+    return [_chat(row) for row in rows]
+
+
+def list_chats(
+    db: Connection,
+    limit: int,
+    offset: int = 0,
+    *,
+    repository: str | None = None,
+    project_path: str | None = None,
+    source: str | None = None,
+    since: int | None = None,
+    exclude_session: str | None = None,
+    with_subagents: bool = False,
+) -> tuple[list[Chat], bool]:
+    """A page of chats, newest first, and whether another follows."""
+    rows = db.all(
+        SQL.list_chats,
+        {
+            "repository": repository,
+            "project_path": project_path,
+            "source": source,
+            "since": since,
+            "exclude_session": exclude_session,
+            "with_subagents": with_subagents,
+            "limit": limit + 1,
+            "offset": offset,
+        },
+    )
+    return [_chat(row) for row in rows[:limit]], len(rows) > limit
+
+
+def get_chat(
+    db: Connection, chat_id: str, limit: int, offset: int = 0, page_bytes: int = PAGE_BYTES
+) -> tuple[list[StoredMessage], bool]:
+    """A page of messages whose JSON stays under `page_bytes`, and whether more follow.
+
+    At least one message is given, cut if it must be, so that paging always moves on.
+    """
+    page: list[StoredMessage] = []
+    left = page_bytes
+    for message in messages_from(db, chat_id, offset):
+        cost = len(orjson.dumps(message.text)) + 400
+        if len(page) == limit or (page and cost > left):
+            return page, True
+        page.append(message)
+        left -= cost
+    return page, False
+
+
+def _chat(row: Row) -> Chat:
+    values: list[Any] = list(row)
+    values[9] = bool(values[9])
+    return Chat(*values)
+
+
+def _message(row: Row) -> StoredMessage:
+    text, typed = row[5], row[6]
+    return StoredMessage(
+        id=row[0],
+        chat_id=row[1],
+        ordinal=row[2],
+        role=row[3],
+        author=row[4],
+        text=text,
+        person_text=text if row[7] else typed,
+        is_headless=bool(row[8]),
+        sent_at=row[9],
+        has_private=bool(row[10]),
+        tool_use_ids=tuple((row[11] or "").split()),
+        seq=row[12],
+    )

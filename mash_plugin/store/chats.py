@@ -1,0 +1,169 @@
+"""Chats, messages and files of the chat index as rows (sql/chats.sql)."""
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, fields
+
+import orjson
+
+from mash_plugin.store.queries import load
+from mash_plugin.store.sqlite import Connection
+
+SQL = load("chats")
+
+
+@dataclass(frozen=True, slots=True)
+class FileRow:
+    """How far one transcript has been read, and what its reader must remember."""
+
+    path: str
+    agent: str
+    session_id: str
+    is_subagent: bool
+    chat_no: int | None
+    device: int
+    inode: int
+    size: int
+    mtime_ns: int
+    offset: int
+    block_sums: bytes
+    turn: int
+    generation: int
+    ordinal: int
+    chain: str
+    reader: str
+    reader_version: int
+    lines_skipped: int = 0
+    bytes_skipped: int = 0
+
+    def is_as(self, status: os.stat_result) -> bool:
+        """Whether the file is as it was when it was read to its end."""
+        inode = status.st_ino & 0x7FFF_FFFF_FFFF_FFFF
+        return (self.size, self.mtime_ns, self.inode) == (status.st_size, status.st_mtime_ns, inode)
+
+
+@dataclass(frozen=True, slots=True)
+class ChatState:
+    """Where a chat stands: its live generation, its length and its fingerprint."""
+
+    chat_no: int
+    generation: int
+    message_count: int
+    fingerprint: str
+
+
+@dataclass(frozen=True, slots=True)
+class KnownMessage:
+    """A stored message, as far as a new reading compares it."""
+
+    seq: int
+    text: str
+    role: str
+    author: str
+
+
+MessageRow = tuple[int, str, str, str, str, str | None, bool, bool, bool, int | None, str | None]
+"""The columns of a message in the order of `insert_message`."""
+
+
+def load_file(db: Connection, path: str) -> FileRow | None:
+    """The row of a transcript, or None before its first reading."""
+    row = db.one(SQL.file_by_path, {"path": path})
+    if row is None:
+        return None
+    values = dict(zip((f.name for f in fields(FileRow)), row, strict=True))
+    return FileRow(**{**values, "is_subagent": bool(values["is_subagent"])})
+
+
+def save_file(db: Connection, row: FileRow) -> None:
+    """Remember how far a transcript has been read."""
+    db.run(SQL.save_file, asdict(row))
+
+
+def chat_state(db: Connection, source: str, session_id: str) -> ChatState | None:
+    """The chat of a session as it stands, or None."""
+    row = db.one(SQL.chat_state, {"source": source, "session_id": session_id})
+    return None if row is None else ChatState(*row)
+
+
+def insert_chat(
+    db: Connection, chat_id: str, source: str, session_id: str, is_subagent: bool, now: int
+) -> int:
+    """Make an empty chat; its row number."""
+    row = db.one(
+        SQL.insert_chat,
+        {
+            "chat_id": chat_id,
+            "source": source,
+            "session_id": session_id,
+            "is_subagent": is_subagent,
+            "now": now,
+        },
+    )
+    assert row is not None  # noqa: S101 - RETURNING always gives a row
+    return int(row[0])
+
+
+def known_messages(db: Connection, ids: Iterable[str]) -> dict[str, KnownMessage]:
+    """Those messages that are stored already, by ID."""
+    rows = db.all(SQL.known_messages, {"ids": json_list(ids)})
+    return {row[0]: KnownMessage(*row[1:]) for row in rows}
+
+
+def is_placed(db: Connection, seq: int, chat_no: int, generation: int) -> bool:
+    """Whether this reading of a chat holds a message already."""
+    keys = {"seq": seq, "chat_no": chat_no, "generation": generation}
+    return db.one(SQL.is_placed, keys) is not None
+
+
+def is_held_elsewhere(db: Connection, seq: int, chat_no: int) -> bool:
+    """Whether another chat holds a message too."""
+    return db.one(SQL.is_held_elsewhere, {"seq": seq, "chat_no": chat_no}) is not None
+
+
+def last_seq(db: Connection) -> int:
+    """The highest row number of a message."""
+    row = db.one(SQL.last_seq)
+    return int(row[0]) if row else 0
+
+
+def add_messages(
+    db: Connection,
+    rows: Sequence[MessageRow],
+    tokens: Sequence[tuple[int, str]],
+    places: Sequence[tuple[int, int, int, int]],
+    shingles: Sequence[tuple[int, int]],
+) -> None:
+    """Store new messages with their words, and place messages in their chat."""
+    db.raw.executemany(SQL.insert_message, rows)
+    db.raw.executemany(SQL.index_tokens, tokens)
+    db.raw.executemany(SQL.place_message, places)
+    db.raw.executemany(SQL.insert_shingle, shingles)
+
+
+def replace_message(db: Connection, row: MessageRow, tokens: str | None) -> None:
+    """Give a stored message its new words."""
+    drop_message_traces(db, row[0])
+    db.raw.execute(SQL.replace_message, row)
+    if tokens is not None:
+        db.raw.execute(SQL.index_tokens, (row[0], tokens))
+
+
+def drop_message_traces(db: Connection, seq: int) -> None:
+    """Take a message out of the full-text index and forget its private hashes."""
+    db.run(SQL.drop_tokens, {"seq": seq})
+    db.run(SQL.drop_shingles, {"seq": seq})
+
+
+def switch_generation(db: Connection, chat_no: int, generation: int, path: str) -> None:
+    """Let the new reading of a chat replace the old one; drop what only the old one held."""
+    for (seq,) in db.all(SQL.orphans_of, {"chat_no": chat_no, "generation": generation}):
+        drop_message_traces(db, seq)
+        db.run(SQL.delete_message, {"seq": seq})
+    db.run(SQL.drop_old_places, {"chat_no": chat_no, "generation": generation})
+    db.run(SQL.read_again, {"chat_no": chat_no, "generation": generation, "path": path})
+
+
+def json_list(values: Iterable[str | int]) -> str:
+    """A list as one bound parameter for json_each."""
+    return orjson.dumps(list(values)).decode()

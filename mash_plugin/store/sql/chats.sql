@@ -1,0 +1,223 @@
+-- name: meta_value
+SELECT value FROM meta WHERE key = :key;
+
+-- name: insert_meta
+INSERT INTO meta (key, value) VALUES (:key, :value) ON CONFLICT (key) DO NOTHING;
+
+-- name: file_by_path  how far a transcript has been read
+SELECT path, agent, session_id, is_subagent, chat_no, device, inode, size, mtime_ns, offset,
+       block_sums, turn, generation, ordinal, chain, reader, reader_version, lines_skipped,
+       bytes_skipped
+FROM files WHERE path = :path;
+
+-- name: paths_of_chat  every file that held a chat
+SELECT path FROM files WHERE chat_no = :chat_no;
+
+-- name: paths_of_session
+SELECT agent, path, is_subagent FROM files WHERE session_id = :session_id;
+
+-- name: save_file
+INSERT OR REPLACE INTO files (path, agent, session_id, is_subagent, chat_no, device, inode, size,
+  mtime_ns, offset, block_sums, turn, generation, ordinal, chain, reader, reader_version,
+  lines_skipped, bytes_skipped)
+VALUES (:path, :agent, :session_id, :is_subagent, :chat_no, :device, :inode, :size,
+  :mtime_ns, :offset, :block_sums, :turn, :generation, :ordinal, :chain, :reader, :reader_version,
+  :lines_skipped, :bytes_skipped);
+
+-- name: delete_file
+DELETE FROM files WHERE path = :path;
+
+-- name: read_again  another file of a chat that was rebuilt adds its messages once more
+UPDATE files SET offset = 0, size = -1, block_sums = x'', reader = '{}', generation = :generation
+WHERE chat_no = :chat_no AND path <> :path;
+
+-- name: chat_state
+SELECT chat_no, generation, message_count, fingerprint FROM chats
+WHERE source = :source AND session_id = :session_id;
+
+-- name: insert_chat
+INSERT INTO chats (chat_id, source, session_id, is_subagent, indexed_at)
+VALUES (:chat_id, :source, :session_id, :is_subagent, :now) RETURNING chat_no;
+
+-- name: describe_chat  what the newest lines tell about a chat
+UPDATE chats SET
+  title = coalesce(:title, title, :first_words),
+  parent_session = coalesce(:parent_session, parent_session),
+  project_path = coalesce(:project_path, project_path),
+  repository_identity = coalesce(:repository_identity, repository_identity),
+  started_at = min(coalesce(started_at, :started_at), coalesce(:started_at, started_at)),
+  last_active_at = max(coalesce(last_active_at, :last_active_at),
+                       coalesce(:last_active_at, last_active_at)),
+  indexed_at = :now
+WHERE chat_no = :chat_no;
+
+-- name: grow_chat
+UPDATE chats SET generation = :generation, message_count = :message_count,
+  fingerprint = :fingerprint WHERE chat_no = :chat_no;
+
+-- name: known_messages  which of these IDs are stored already
+SELECT message_id, seq, text, role, author FROM messages
+WHERE message_id IN (SELECT value FROM json_each(:ids));
+
+-- name: is_placed  whether a chat, as it is being read, holds a message already
+SELECT 1 FROM chat_messages
+WHERE seq = :seq AND chat_no = :chat_no AND generation = :generation;
+
+-- name: is_held_elsewhere  whether another chat holds a message
+SELECT 1 FROM chat_messages JOIN chats USING (chat_no, generation)
+WHERE seq = :seq AND chat_no <> :chat_no LIMIT 1;
+
+-- name: last_seq
+SELECT coalesce(max(seq), 0) FROM messages;
+
+-- name: insert_message
+INSERT INTO messages (seq, message_id, role, author, text, person_text, is_all_typed, is_headless,
+  has_private, sent_at, tool_use_ids)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+
+-- name: replace_message
+UPDATE messages SET role = ?3, author = ?4, text = ?5, person_text = ?6, is_all_typed = ?7,
+  is_headless = ?8, has_private = ?9, sent_at = ?10, tool_use_ids = ?11
+WHERE seq = ?1 AND message_id = ?2;
+
+-- name: place_message
+INSERT INTO chat_messages (chat_no, generation, ordinal, seq) VALUES (?, ?, ?, ?);
+
+-- name: index_tokens
+INSERT INTO messages_fts (rowid, tokens) VALUES (?, ?);
+
+-- name: drop_tokens
+DELETE FROM messages_fts WHERE rowid = :seq;
+
+-- name: insert_shingle
+INSERT OR IGNORE INTO private_shingles (hash, seq) VALUES (?, ?);
+
+-- name: drop_shingles
+DELETE FROM private_shingles WHERE seq = :seq;
+
+-- name: orphans_of  messages that only an outdated reading of a chat held
+SELECT DISTINCT old.seq FROM chat_messages AS old
+WHERE old.chat_no = :chat_no AND old.generation <> :generation
+  AND NOT EXISTS (SELECT 1 FROM chat_messages AS other WHERE other.seq = old.seq
+                  AND (other.chat_no <> old.chat_no OR other.generation = :generation));
+
+-- name: delete_message
+DELETE FROM messages WHERE seq = :seq;
+
+-- name: drop_old_places
+DELETE FROM chat_messages WHERE chat_no = :chat_no AND generation <> :generation;
+
+-- name: chat_by_id
+SELECT c.chat_id, c.source, c.session_id, c.title, c.project_path, c.repository_identity,
+       c.started_at, c.last_active_at, c.fingerprint, c.is_subagent, c.message_count, c.chat_no
+FROM chats AS c WHERE c.chat_id = :chat_id;
+
+-- name: chats_by_session
+SELECT c.chat_id, c.source, c.session_id, c.title, c.project_path, c.repository_identity,
+       c.started_at, c.last_active_at, c.fingerprint, c.is_subagent, c.message_count, c.chat_no
+FROM chats AS c WHERE c.session_id = :session_id ORDER BY c.last_active_at DESC LIMIT 1;
+
+-- name: chats_of_message
+SELECT c.chat_id, c.source, c.session_id, c.title, c.project_path, c.repository_identity,
+       c.started_at, c.last_active_at, c.fingerprint, c.is_subagent, c.message_count, c.chat_no
+FROM chat_messages AS p JOIN chats AS c USING (chat_no, generation)
+JOIN messages AS m USING (seq)
+WHERE m.message_id = :message_id ORDER BY c.started_at, c.chat_no;
+
+-- name: list_chats  newest first
+SELECT c.chat_id, c.source, c.session_id, c.title, c.project_path, c.repository_identity,
+       c.started_at, c.last_active_at, c.fingerprint, c.is_subagent, c.message_count, c.chat_no
+FROM chats AS c
+WHERE (:repository IS NULL OR c.repository_identity = :repository)
+  AND (:project_path IS NULL OR c.project_path = :project_path)
+  AND (:source IS NULL OR c.source = :source)
+  AND (:since IS NULL OR c.last_active_at >= :since)
+  AND (:exclude_session IS NULL OR c.session_id <> :exclude_session)
+  AND (:with_subagents OR c.is_subagent = 0)
+ORDER BY c.last_active_at DESC, c.chat_no DESC LIMIT :limit OFFSET :offset;
+
+-- name: recent_by_repository
+SELECT c.chat_id, c.source, c.session_id, c.title, c.project_path, c.repository_identity,
+       c.started_at, c.last_active_at, c.fingerprint, c.is_subagent, c.message_count, c.chat_no
+FROM chats AS c
+WHERE c.repository_identity = :identity AND c.is_subagent = 0 AND c.last_active_at <= :now
+  AND (:exclude_session IS NULL OR c.session_id <> :exclude_session)
+ORDER BY c.last_active_at DESC LIMIT :limit;
+
+-- name: recent_by_path
+SELECT c.chat_id, c.source, c.session_id, c.title, c.project_path, c.repository_identity,
+       c.started_at, c.last_active_at, c.fingerprint, c.is_subagent, c.message_count, c.chat_no
+FROM chats AS c
+WHERE c.project_path = :root AND c.is_subagent = 0 AND c.last_active_at <= :now
+  AND (:exclude_session IS NULL OR c.session_id <> :exclude_session)
+ORDER BY c.last_active_at DESC LIMIT :limit;
+
+-- name: messages_newest_first
+SELECT m.message_id, c.chat_id, p.ordinal, m.role, m.author, m.text, m.person_text,
+       m.is_all_typed, m.is_headless, m.sent_at, m.has_private, m.tool_use_ids, m.seq
+FROM chats AS c JOIN chat_messages AS p USING (chat_no, generation) JOIN messages AS m USING (seq)
+WHERE c.chat_id = :chat_id ORDER BY p.ordinal DESC;
+
+-- name: messages_before  from an ordinal downwards
+SELECT m.message_id, c.chat_id, p.ordinal, m.role, m.author, m.text, m.person_text,
+       m.is_all_typed, m.is_headless, m.sent_at, m.has_private, m.tool_use_ids, m.seq
+FROM chats AS c JOIN chat_messages AS p USING (chat_no, generation) JOIN messages AS m USING (seq)
+WHERE c.chat_id = :chat_id AND p.ordinal < :ordinal ORDER BY p.ordinal DESC;
+
+-- name: messages_from  from an ordinal upwards
+SELECT m.message_id, c.chat_id, p.ordinal, m.role, m.author, m.text, m.person_text,
+       m.is_all_typed, m.is_headless, m.sent_at, m.has_private, m.tool_use_ids, m.seq
+FROM chats AS c JOIN chat_messages AS p USING (chat_no, generation) JOIN messages AS m USING (seq)
+WHERE c.chat_id = :chat_id AND p.ordinal >= :ordinal ORDER BY p.ordinal;
+
+-- name: message_by_id  in the chat that had it first
+SELECT m.message_id, c.chat_id, p.ordinal, m.role, m.author, m.text, m.person_text,
+       m.is_all_typed, m.is_headless, m.sent_at, m.has_private, m.tool_use_ids, m.seq
+FROM messages AS m JOIN chat_messages AS p USING (seq)
+JOIN chats AS c USING (chat_no, generation)
+WHERE m.message_id = :message_id
+  AND (:chat_id IS NULL OR c.chat_id = :chat_id)
+ORDER BY c.started_at, c.chat_no LIMIT 1;
+
+-- name: has_private_shingle  whether a chat's private text shares one of these hashes
+SELECT 1 FROM private_shingles AS s JOIN chat_messages AS p USING (seq)
+JOIN chats AS c USING (chat_no, generation)
+WHERE s.hash IN (SELECT value FROM json_each(:hashes))
+  AND (:chat_id IS NULL OR c.chat_id = :chat_id) LIMIT 1;
+
+-- name: documents_with  how many messages hold a term
+SELECT doc FROM messages_vocab WHERE term = :term;
+
+-- name: best_matches
+SELECT rowid, rank FROM messages_fts WHERE messages_fts MATCH :match ORDER BY rank LIMIT :limit;
+
+-- name: best_matches_within  the same, among the chats of a scope
+SELECT f.rowid, f.rank FROM messages_fts AS f
+WHERE messages_fts MATCH :match AND EXISTS (
+  SELECT 1 FROM chat_messages AS p JOIN chats AS c USING (chat_no, generation)
+  WHERE p.seq = f.rowid
+    AND (:repository IS NULL OR c.repository_identity = :repository)
+    AND (:project_path IS NULL OR c.project_path = :project_path)
+    AND (:chat_id IS NULL OR c.chat_id = :chat_id)
+    AND (:source IS NULL OR c.source = :source)
+    AND (:since IS NULL OR c.last_active_at >= :since))
+ORDER BY f.rank LIMIT :limit;
+
+-- name: found_messages  rows of a search with the first chat that holds each
+SELECT m.message_id, c.chat_id, p.ordinal, m.role, m.author, m.text, m.person_text,
+       m.is_all_typed, m.is_headless, m.sent_at, m.has_private, m.tool_use_ids, m.seq,
+       c.title, c.last_active_at, c.session_id, c.is_subagent, c.started_at
+FROM messages AS m JOIN chat_messages AS p USING (seq)
+JOIN chats AS c USING (chat_no, generation)
+WHERE m.seq IN (SELECT value FROM json_each(:seqs))
+  AND (:repository IS NULL OR c.repository_identity = :repository)
+  AND (:project_path IS NULL OR c.project_path = :project_path)
+  AND (:chat_id IS NULL OR c.chat_id = :chat_id)
+  AND (:source IS NULL OR c.source = :source)
+  AND (:since IS NULL OR c.last_active_at >= :since)
+ORDER BY c.started_at, c.chat_no;
+
+-- name: counts
+SELECT (SELECT count(*) FROM chats), (SELECT coalesce(sum(message_count), 0) FROM chats),
+       (SELECT coalesce(sum(bytes_skipped), 0) FROM files),
+       (SELECT coalesce(sum(lines_skipped), 0) FROM files);
