@@ -10,7 +10,7 @@ import apsw
 
 from mash_plugin.errors import LocalFailure, StoreDamaged
 from mash_plugin.store.connect import connect_frozen, refuse_foreign
-from mash_plugin.store.faults import translated
+from mash_plugin.store.faults import lost, translated
 from mash_plugin.store.files import make_private_folder, remove_database, sync_file, sync_folder
 from mash_plugin.store.migrate import refuse_newer, schema_number
 from mash_plugin.store.sqlite import Connection, Database
@@ -42,16 +42,22 @@ class Contents:
 def daily(database: Database, folder: str, now: int) -> Backup | None:
     """Make the day's backup if it is due; None when it is not, or there is nothing to keep.
 
-    Due: none yet, or the newest is a day old, or the clock was set back beyond it. An empty
+    Due: none yet, or the newest is a day old, or the clock was set back beyond it; at once
+    when the file was deleted while open, for then this process alone still reads it. An empty
     store is not copied, so a first record is kept as soon as this is asked again.
     """
-    done = backups(folder)
-    if database.problem or (done and 0 <= now - done[0].made_at < DAY_MS):
+    if database.problem:
+        return None
+    is_lost, done = database.is_displaced, backups(folder)
+    if done and 0 <= now - done[0].made_at < DAY_MS and not is_lost:
         return None
     with database.reading() as db:
         if not _holds_something(db):
             return None
-    return make(database, folder, now)
+    made = make(database, folder, now)
+    if is_lost:
+        database.stop(lost(database.path))
+    return made
 
 
 def make(database: Database, folder: str, now: int) -> Backup:
@@ -139,9 +145,12 @@ def copy(source: apsw.Connection, path: str, journal: Literal["DELETE", "WAL"]) 
     target = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE)
     try:
         with translated(path):
-            with target.backup("main", source, "main") as backup:
+            backup = target.backup("main", source, "main")
+            try:
                 while not backup.done:
                     backup.step(1024)
+            finally:
+                backup.close(True)  # the step has raised; `with` would raise over it
             list(target.execute(f"PRAGMA journal_mode = {journal}"))
     finally:
         target.close()

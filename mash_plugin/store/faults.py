@@ -48,6 +48,13 @@ def is_fatal(error: MashError) -> bool:
     return isinstance(cause, (apsw.CorruptError, apsw.NotADBError))
 
 
+def lost(path: str) -> StoreDamaged:
+    """The file went away under an open connection."""
+    return StoreDamaged(
+        f"{path} was moved, deleted or replaced while open; nothing was saved. Run `mash doctor`."
+    )
+
+
 def disk_message(path: str) -> str:
     """Say that the disk is full, where, and how much is free."""
     free = free_bytes(path)

@@ -77,6 +77,15 @@ def take_mark(database_path: str) -> Mark | None:
         os.close(fd)
 
 
+def is_suspect(database_path: str) -> bool:
+    """Whether a process left word that the file may be damaged."""
+    try:
+        with open(database_path + "-open", "rb") as file:
+            return file.read(len(_SUSPECT)) == _SUSPECT
+    except OSError:
+        return False
+
+
 def _is_still_at(path: str, fd: int) -> bool:
     try:
         found = os.stat(path)

@@ -209,6 +209,7 @@ def _create(path: str, family: str, durability: Durability, now: int | None) -> 
                 db.run(f"PRAGMA application_id = {APPLICATION_ID}")
                 if now is not None:
                     _found_identity(db, now)
+            database.checkpoint("TRUNCATE")  # a failing one at close would be passed over
         finally:
             database.close()
         os.rename(part, path)

@@ -8,10 +8,10 @@ from typing import Any, Literal
 
 import apsw
 
-from mash_plugin.errors import DiskFull, MashError, ReadOnly, StoreBusy, StoreDamaged
+from mash_plugin.errors import DiskFull, MashError, ReadOnly, StoreBusy
 from mash_plugin.store import reserve
 from mash_plugin.store.connect import connect, connect_exclusive, connect_frozen
-from mash_plugin.store.faults import disk_message, is_fatal, translated
+from mash_plugin.store.faults import disk_message, is_fatal, lost, translated
 from mash_plugin.store.mark import Mark
 
 Row = tuple[Any, ...]
@@ -105,7 +105,7 @@ class Database:
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """This thread's reader, in one snapshot; inside another `reading`, in the same one."""
-        if self._access in ("exclusive", "frozen"):
+        if self._reads_through_writer():
             with self._write_lock, self._snapshot(self._writer):
                 yield self._writer
         else:
@@ -131,6 +131,11 @@ class Database:
             if self.mark:
                 reserve.keep(self.path)
 
+    @property
+    def is_displaced(self) -> bool:
+        """The file was moved, deleted or replaced while open; the connections still read it."""
+        return _identity(self.path) != self._file
+
     def stop(self, problem: MashError) -> None:
         """Take no more writes in this process; the next one checks the file before use."""
         self.problem, self.must_exit = problem, True
@@ -145,13 +150,17 @@ class Database:
         After a fault nothing more is written: the log stays for the next process to read.
         """
         with self._write_lock:
+            is_clean = not self.must_exit and not self.is_unchecked
             for raw in [*self._readers, self._writer.raw]:
-                if self.must_exit:
-                    raw.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
-                raw.close()
+                try:
+                    if self.must_exit:
+                        raw.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+                    raw.close()
+                except apsw.Error:  # the last checkpoint; what it would have moved is in the log
+                    is_clean = False
             self._readers.clear()
             if self.mark:
-                self.mark.release(is_clean=not self.must_exit and not self.is_unchecked)
+                self.mark.release(is_clean=is_clean)
                 self.mark = None
 
     def _open(self) -> apsw.Connection:
@@ -181,6 +190,11 @@ class Database:
             self._readers.append(raw)
         return connection
 
+    def _reads_through_writer(self) -> bool:
+        if self._access in ("exclusive", "frozen"):
+            return True
+        return not hasattr(self._local, "connection") and self.is_displaced
+
     @contextmanager
     def _snapshot(self, connection: Connection) -> Iterator[None]:
         if connection.raw.in_transaction:
@@ -207,16 +221,16 @@ class Database:
     def _refuse_if_stopped(self) -> None:
         if self._access == "exclusive":
             self._thaw()
-        elif self.problem is None and _identity(self.path) != self._file:
+        elif self.problem is None and self.is_displaced:
             # Writes would go to a file that has no name any more, and be lost with the process.
-            self.stop(
-                StoreDamaged(f"{self.path} was moved or deleted while open. Run `mash doctor`.")
-            )
+            self.stop(lost(self.path))
         if self.problem:
             raise _again(self.problem)
 
     def _thaw(self) -> None:
         """Serve as usual again if the disk has room by now."""
+        if self._writer.raw.in_transaction:  # this thread is inside `reading`
+            return
         with suppress(DiskFull, ReadOnly):
             self._writer.raw.close()
             self._access = "existing"

@@ -1,0 +1,117 @@
+"""Bring the record store back from a backup; what was there is kept under another name."""
+
+import fcntl
+import os
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from mash_plugin.errors import InvalidArgument, StoreBusy, StoreDamaged
+from mash_plugin.paths import Paths
+from mash_plugin.store.backup import Contents, backups, copy, newest_good, verify
+from mash_plugin.store.connect import connect_frozen
+from mash_plugin.store.files import make_private_folder, remove_database, set_aside, sync_folder
+from mash_plugin.store.mark import take_mark
+from mash_plugin.store.sqlite import Database
+
+WAIT_S = 3.0
+_POLL_S = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """What was done."""
+
+    backup: str
+    kept: str | None
+    """Where the former store lies now, if there was one."""
+    counts: Mapping[str, int]
+
+
+def restore(paths: Paths, backup_path: str | None, now: int, *, wait_s: float = WAIT_S) -> Restored:
+    """Put a copy of the backup (the newest good one if None) in the store's place.
+
+    The daemon must be gone: its lifetime lock is held from before the first look until the
+    end. The copy is whole and on disk before the former store is renamed; nothing is deleted.
+    Raises StoreBusy, InvalidArgument, StoreDamaged, UpgradeNeeded or DiskFull.
+    """
+    make_private_folder(paths.data)
+    with holding_daemon_lock(paths, wait_s):
+        mark = take_mark(paths.store)
+        is_done = False
+        try:
+            path, wanted = _chosen(paths, backup_path)
+            part = paths.store + ".restoring"
+            remove_database(part)
+            try:
+                _prepare(path, part, wanted, now)
+                kept = set_aside(paths.store, "before-restore")
+                os.rename(part, paths.store)
+                sync_folder(paths.data)
+            finally:
+                remove_database(part)
+            is_done = True
+        finally:
+            if mark:
+                mark.release(is_clean=is_done or not mark.was_left)
+    return Restored(path, kept, wanted.counts)
+
+
+@contextmanager
+def holding_daemon_lock(paths: Paths, wait_s: float) -> Iterator[None]:
+    """Keep every daemon away meanwhile; raises StoreBusy when one runs for longer than the wait."""
+    make_private_folder(paths.run)
+    flags = os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC
+    fd = os.open(paths.daemon_lock, flags, 0o600)
+    try:
+        deadline = time.monotonic() + wait_s
+        while True:
+            try:
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError as error:
+                if time.monotonic() >= deadline:
+                    raise StoreBusy(
+                        "The mash daemon is running; nothing was changed."
+                        " Stop it with `mash daemon stop`, then restore again."
+                    ) from error
+                time.sleep(_POLL_S)
+        yield
+    finally:
+        os.close(fd)
+
+
+def _chosen(paths: Paths, backup_path: str | None) -> tuple[str, Contents]:
+    if backup_path is None:
+        newest = newest_good(paths.backups)
+        if newest is None:
+            raise StoreDamaged(f"No good backup lies in {paths.backups}; nothing was changed.")
+        return newest.path, verify(newest.path)
+    path = os.path.abspath(backup_path)
+    if not os.path.isfile(path):
+        there = ", ".join(b.path for b in backups(paths.backups)) or f"none in {paths.backups}"
+        raise InvalidArgument(f"No backup at {path}; there are: {there}.")
+    return path, verify(path)
+
+
+def _prepare(path: str, part: str, wanted: Contents, now: int) -> None:
+    source = connect_frozen(path)
+    try:
+        copy(source, part, journal="WAL")
+    finally:
+        source.close()
+    if verify(part) != wanted:
+        raise StoreDamaged(f"The copy of {path} differs from it; nothing was changed.")
+    database = Database(part, "FULL", access="existing")
+    try:
+        with database.writing() as db:
+            # Two stores that came from one backup have one identity, but not one generation.
+            for key, value in (("generation", os.urandom(16)), ("restored_at", b"%d" % now)):
+                db.run(
+                    "INSERT OR REPLACE INTO meta VALUES (:key, :value)",
+                    {"key": key, "value": value},
+                )
+        database.checkpoint("TRUNCATE")  # a failing one at close would be passed over
+    finally:
+        database.close()
