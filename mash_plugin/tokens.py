@@ -122,6 +122,11 @@ def index_text(text: str) -> str:
     return " ".join(map(_MEMO.__getitem__, text.split()))
 
 
+def is_dense(token: str) -> bool:
+    """Whether a token is of a script that is cut into pairs of characters."""
+    return _DENSE_RUN.match(token) is not None
+
+
 def forget_memo() -> None:
     """Give the memory of the memoised chunks back after an index run."""
     _MEMO.clear()

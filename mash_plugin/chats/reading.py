@@ -56,30 +56,30 @@ class StoredMessage:
 def chat_of(db: Connection, chat_id: str) -> Chat | None:
     """A chat by its ID."""
     row = db.one(SQL.chat_by_id, {"chat_id": chat_id})
-    return None if row is None else _chat(row)
+    return None if row is None else as_chat(row)
 
 
 def chat_by_session(db: Connection, session_id: str) -> Chat | None:
     """The chat of a session."""
     row = db.one(SQL.chats_by_session, {"session_id": session_id})
-    return None if row is None else _chat(row)
+    return None if row is None else as_chat(row)
 
 
-def chats_of_message(db: Connection, message_id: str) -> list[Chat]:
+def chats_ofas_message(db: Connection, message_id: str) -> list[Chat]:
     """Every chat that holds a message, the oldest first."""
-    return [_chat(r) for r in db.all(SQL.chats_of_message, {"message_id": message_id})]
+    return [as_chat(r) for r in db.all(SQL.chats_of_message, {"message_id": message_id})]
 
 
 def messages_newest_first(db: Connection, chat_id: str) -> Iterator[StoredMessage]:
     """The messages of a chat from the last one back, fetched as they are asked for."""
     for row in db.raw.execute(SQL.messages_newest_first, {"chat_id": chat_id}):
-        yield _message(row)
+        yield as_message(row)
 
 
 def messages_from(db: Connection, chat_id: str, ordinal: int = 0) -> Iterator[StoredMessage]:
     """The messages of a chat in order, beginning with one of them."""
     for row in db.raw.execute(SQL.messages_from, {"chat_id": chat_id, "ordinal": ordinal}):
-        yield _message(row)
+        yield as_message(row)
 
 
 def message_by_id(
@@ -87,7 +87,7 @@ def message_by_id(
 ) -> StoredMessage | None:
     """A message, in that chat or else in the chat that had it first."""
     row = db.one(SQL.message_by_id, {"message_id": message_id, "chat_id": chat_id})
-    return None if row is None else _message(row)
+    return None if row is None else as_message(row)
 
 
 def message_before(
@@ -102,7 +102,7 @@ def message_before(
         return None
     rows = db.raw.execute(SQL.messages_before, {"chat_id": chat_id, "ordinal": here.ordinal})
     for row in rows:
-        message = _message(row)
+        message = as_message(row)
         if message.role == "tool" or not message.text.strip():
             continue
         return message if message.role == role else None
@@ -118,7 +118,7 @@ def recent_chats(
         rows = db.all(SQL.recent_by_repository, {**common, "identity": project.identity})
     else:
         rows = db.all(SQL.recent_by_path, {**common, "root": project.root})
-    return [_chat(row) for row in rows]
+    return [as_chat(row) for row in rows]
 
 
 def list_chats(
@@ -147,7 +147,7 @@ def list_chats(
             "offset": offset,
         },
     )
-    return [_chat(row) for row in rows[:limit]], len(rows) > limit
+    return [as_chat(row) for row in rows[:limit]], len(rows) > limit
 
 
 def get_chat(
@@ -160,7 +160,7 @@ def get_chat(
     page: list[StoredMessage] = []
     left = page_bytes
     for message in messages_from(db, chat_id, offset):
-        cost = len(orjson.dumps(message.text)) + 400
+        cost = len(orjson.dumps(message.text[:TEXT_CHARS_IN_PAGE])) + 400
         if len(page) == limit or (page and cost > left):
             return page, True
         page.append(message)
@@ -168,13 +168,15 @@ def get_chat(
     return page, False
 
 
-def _chat(row: Row) -> Chat:
+def as_chat(row: Row) -> Chat:
+    """A chat from the columns that every statement of chats gives."""
     values: list[Any] = list(row)
     values[9] = bool(values[9])
     return Chat(*values)
 
 
-def _message(row: Row) -> StoredMessage:
+def as_message(row: Row) -> StoredMessage:
+    """A message from the columns that every statement of messages gives."""
     text, typed = row[5], row[6]
     return StoredMessage(
         id=row[0],

@@ -13,7 +13,7 @@ from mash_plugin.agents.lines import read_lines
 from mash_plugin.chats.blocks import blocks_to_compare, blocks_unchanged, grow_sums
 from mash_plugin.chats.ids import chat_id
 from mash_plugin.chats.intake import Place, take_in
-from mash_plugin.chats.project import Project, is_denied, normalise_remote, project_of
+from mash_plugin.chats.project import Project, is_denied, normalise_remote, project_of, switched_off
 from mash_plugin.store.chats import (
     SQL,
     ChatState,
@@ -77,10 +77,10 @@ def advance(
     elif row.reader_version != READER_VERSION or _is_rewritten(row, status, handle):
         row = _start_over(row, chat)
     state = _reader_state(row.reader)
-    if is_denied(_project(state), around.deny):
+    if _is_off(state, around):
         return Settled(name)
     stretch = _read(handle, file, around.host, state, row.offset, budget, deadline)
-    if is_denied(_project(state), around.deny):
+    if _is_off(state, around):
         return Settled(name)
     is_finished = stretch.is_finished or stretch.end >= status.st_size
     row = replace(
@@ -283,6 +283,11 @@ def _first_words(messages: list[Message]) -> str | None:
     typed = (m.person_text or "" for m in messages)
     words = next((" ".join(t.split()) for t in typed if t.strip()), None)
     return words[:TITLE_CHARS] if words else None
+
+
+def _is_off(state: ReaderState, around: Surroundings) -> bool:
+    project = _project(state)
+    return is_denied(project, around.deny) or "index" in switched_off(project)
 
 
 def _project(state: ReaderState) -> Project | None:

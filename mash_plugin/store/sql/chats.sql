@@ -203,10 +203,8 @@ WHERE messages_fts MATCH :match AND EXISTS (
     AND (:since IS NULL OR c.last_active_at >= :since))
 ORDER BY f.rank LIMIT :limit;
 
--- name: found_messages  rows of a search with the first chat that holds each
-SELECT m.message_id, c.chat_id, p.ordinal, m.role, m.author, m.text, m.person_text,
-       m.is_all_typed, m.is_headless, m.sent_at, m.has_private, m.tool_use_ids, m.seq,
-       c.title, c.last_active_at, c.session_id, c.is_subagent, c.started_at
+-- name: found_messages  rows of a search with the chats that hold each
+SELECT m.seq, m.message_id, m.text, m.role, m.author, m.sent_at, c.chat_id, c.title, c.project_path
 FROM messages AS m JOIN chat_messages AS p USING (seq)
 JOIN chats AS c USING (chat_no, generation)
 WHERE m.seq IN (SELECT value FROM json_each(:seqs))
@@ -216,6 +214,18 @@ WHERE m.seq IN (SELECT value FROM json_each(:seqs))
   AND (:source IS NULL OR c.source = :source)
   AND (:since IS NULL OR c.last_active_at >= :since)
 ORDER BY c.started_at, c.chat_no;
+
+-- name: mentions  messages of a project that hold a phrase, the newest first
+SELECT m.text,
+       c.chat_id, c.source, c.session_id, c.title, c.project_path, c.repository_identity,
+       c.started_at, c.last_active_at, c.fingerprint, c.is_subagent, c.message_count, c.chat_no
+FROM messages_fts AS f JOIN messages AS m ON m.seq = f.rowid
+JOIN chat_messages AS p USING (seq) JOIN chats AS c USING (chat_no, generation)
+WHERE messages_fts MATCH :match AND c.is_subagent = 0
+  AND (:repository IS NULL OR c.repository_identity = :repository)
+  AND (:project_path IS NULL OR c.project_path = :project_path)
+  AND (:exclude_session IS NULL OR c.session_id <> :exclude_session)
+ORDER BY f.rowid DESC LIMIT :limit;
 
 -- name: counts
 SELECT (SELECT count(*) FROM chats), (SELECT coalesce(sum(message_count), 0) FROM chats),
