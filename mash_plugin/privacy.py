@@ -85,8 +85,11 @@ _TAG = re.compile(
     rf"[^<>\uff1c\uff1e]*?(?:{_CLOSE}|\Z|(?=[<\uff1c]))",
     re.IGNORECASE,
 )
+# Claude Code closes a paste with its own ID again, which pasted text cannot know (2.1.332).
 _PASTED = re.compile(
-    r"<(pasted_content|system-reminder)\b.*(?:</\1\s*>|\Z)", re.IGNORECASE | re.DOTALL
+    r'<pasted_content id="([^"<>]{1,64})">.*?</pasted_content id="\1">'
+    r"|<(pasted_content|system-reminder)\b(?:.*</\2\b[^<>]*>|.*)",
+    re.IGNORECASE | re.DOTALL,
 )
 _FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")
 

@@ -68,6 +68,21 @@ def test_pasted_text_does_not_endorse(
     assert_refused(person, name, person.receipt(), "endorsement_not_by_person")
 
 
+@pytest.mark.spec("R-018")
+def test_words_typed_behind_pasted_text_endorse(
+    person: Installed, name: str, clone: Path, open_claude: Open
+) -> None:
+    steps = [LOAD_RECORD, claude_records(STATEMENT, WORDS), {"text": "that was all"}]
+    person.anthropic.when(WORDS, *steps)
+    terminal = open_claude(clone)
+    terminal.paste("\n".join(f"line {number} of somebody's page" for number in range(30)))
+    terminal.wait_for("Pasted text")
+    terminal.type(f" Seen that, so {WORDS}.")
+    terminal.wait_for("that was all")
+    [record] = person.home.records(name)
+    assert record["review"] == "established"
+
+
 @pytest.mark.spec("R-018", "R-022")
 def test_the_task_of_a_subagent_does_not_endorse(
     person: Installed, name: str, clone: Path, open_claude: Open

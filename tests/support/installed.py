@@ -40,4 +40,5 @@ class Installed:
 
     def receipt(self) -> str:
         """What the newest call of a tool in Claude Code answered."""
-        return fake_anthropic.tool_results(self.anthropic.bodies[-1])[-1]
+        results = map(fake_anthropic.tool_results, reversed(self.anthropic.bodies))
+        return next(found[-1] for found in results if found)
