@@ -35,6 +35,11 @@ def transcript_roots(settings: Settings, environ: Mapping[str, str]) -> list[tup
     return roots
 
 
+def count_compressed(roots: list[tuple[str, str]]) -> int:
+    """How many transcripts cannot be read because the host compressed them."""
+    return sum(codex.count_compressed(root) for name, root in roots if name == codex.NAME)
+
+
 def _absolute(roots: tuple[str, ...], home: str) -> Iterator[str]:
     for root in roots:
         path = os.path.join(home, root[2:]) if root.startswith("~/") else root

@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from mash_plugin.agents.codex.hooks import files_read as files_read
     from mash_plugin.agents.codex.hooks import parse_event as parse_event
     from mash_plugin.agents.codex.hooks import wrap_context as wrap_context
+    from mash_plugin.agents.codex.transcripts import count_compressed as count_compressed
     from mash_plugin.agents.codex.transcripts import find_session as find_session
     from mash_plugin.agents.codex.transcripts import find_transcripts as find_transcripts
     from mash_plugin.agents.codex.transcripts import open_reader as open_reader
@@ -22,6 +23,7 @@ _PARTS = {
     "find_transcripts": "transcripts",
     "find_session": "transcripts",
     "open_reader": "transcripts",
+    "count_compressed": "transcripts",
 }
 
 

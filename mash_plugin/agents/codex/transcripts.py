@@ -180,6 +180,8 @@ class CodexReader:
         kind = item.get("type")
         if kind in ("function_call_output", "custom_tool_call_output"):
             text, left_out = cut_output(_output_of(item.get("output")))
+            if not text.strip():
+                return self._release()
             message = self._message(
                 row, item, offset, "tool", "automated", text, None, left_out=left_out
             )
@@ -256,7 +258,7 @@ class CodexReader:
         if text.startswith(_REPORT_TEXT) or extra.get("is_machine"):
             message = self._message(row, item, offset, "user", "automated", text, None)
             return [*released, message]
-        if extra.get("said") == text.strip():
+        if extra.get("said") and _is_same(text, extra["said"]):
             extra["said"] = None
             return released
         extra["held"] = {"text": text, "at": row.get("timestamp"), "offset": offset}
