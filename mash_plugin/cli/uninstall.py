@@ -11,6 +11,7 @@ import click
 from mash_plugin.agents.hosts import HOSTS, Host
 from mash_plugin.agents.plugin import Place, remove_if_empty
 from mash_plugin.cli.memo import drop_memo, memo_of, read_memos
+from mash_plugin.cli.stopping import stop_daemon
 from mash_plugin.errors import InvalidArgument, MashError
 from mash_plugin.paths import Paths, find_paths, pin_file
 
@@ -33,7 +34,7 @@ def uninstall(data: bool, yes: bool) -> int:
     if has_failed:
         # The folder stays: an agent whose settings still name it would fail to load it.
         return 1
-    _stop_daemon(paths)
+    stop_daemon(paths)
     shutil.rmtree(paths.marketplace, ignore_errors=True)
     click.echo("Restart the agents, so that they forget the plugin.")
     if data:
@@ -84,15 +85,6 @@ def _environ_for(host: Host, place: Place) -> dict[str, str]:
         if host.find_place(environ).config != place.config:
             environ[host.ROOT_VARIABLE] = str(place.config)
     return environ
-
-
-def _stop_daemon(paths: Paths) -> None:
-    from mash_plugin import client
-
-    try:
-        client.call("stop", {}, start=False, paths=paths)
-    except MashError:
-        return
 
 
 def _remove_program(paths: Paths) -> None:

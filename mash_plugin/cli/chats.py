@@ -1,0 +1,87 @@
+"""`mash search` and `mash chats`: earlier discussions, at the terminal."""
+
+import os
+from typing import Any
+
+import click
+import orjson
+
+from mash_plugin.cli.tools import utf8
+from mash_plugin.render.text import clean, local_date, shorten
+
+TITLE_CHARS = 70
+SNIPPET_CHARS = 300
+
+
+@click.command()
+@click.argument("words", nargs=-1, required=True)
+@click.option("--here", is_flag=True, help="Only chats of the project in this folder.")
+@click.option("--limit", type=click.IntRange(1, 50), default=10, show_default=True)
+@click.option("--offset", type=click.IntRange(0), default=0, help="Where the page begins.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+def search(words: tuple[str, ...], here: bool, limit: int, offset: int, as_json: bool) -> int:
+    """Find messages of earlier chats that hold WORDS; exit code 1 when there are none."""
+    request = {"query": utf8(" ".join(words)), "limit": limit, "offset": offset}
+    result = _call("search_chats", request, here)
+    if as_json:
+        click.echo(orjson.dumps(result).decode())
+        return 0 if result["hits"] else 1
+    for hit in result["hits"]:
+        click.echo(f"{_when(hit.get('sent_at'))}  {hit.get('role', '')}  {_title(hit)}")
+        click.echo(f"    {shorten(clean(hit.get('snippet', '')), SNIPPET_CHARS)}")
+    _tell_more(result, "search", limit)
+    if not result["hits"]:
+        click.echo("Nothing found. `mash index` reads what is new.", err=True)
+    return 0 if result["hits"] else 1
+
+
+@click.command()
+@click.option("--here", is_flag=True, help="Only chats of the project in this folder.")
+@click.option("--limit", type=click.IntRange(1, 50), default=20, show_default=True)
+@click.option("--offset", type=click.IntRange(0), default=0, help="Where the page begins.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+def chats(here: bool, limit: int, offset: int, as_json: bool) -> None:
+    """List earlier chats, the newest first."""
+    result = _call("list_chats", {"limit": limit, "offset": offset}, here)
+    if as_json:
+        click.echo(orjson.dumps(result).decode())
+        return
+    for chat in result["chats"]:
+        project = chat.get("repository_identity") or chat.get("project_path") or ""
+        click.echo(f"{_when(chat.get('last_active_at'))}  {chat['source']}  {_title(chat)}")
+        click.echo(f"    {clean(project)}  {chat['id']}")
+    _tell_more(result, "chats", limit)
+
+
+def _call(tool: str, request: dict[str, Any], here: bool) -> dict[str, Any]:
+    from mash_plugin import client
+
+    if here:
+        request["scope"] = _scope_here()
+    return client.call(tool, request, caller={"agent": "mash"})
+
+
+def _scope_here() -> dict[str, str]:
+    from mash_plugin.chats.project import project_of
+
+    project = project_of(os.getcwd())
+    if project is None:
+        raise click.ClickException(f"{os.getcwd()} is no project; leave --here out.")
+    if project.identity:
+        return {"kind": "repository", "identity": project.identity}
+    return {"kind": "local_project", "path": project.root}
+
+
+def _title(chat: dict[str, Any]) -> str:
+    title = clean(chat.get("title") or "") or "(no title)"
+    return shorten(title, TITLE_CHARS)
+
+
+def _when(at_ms: object) -> str:
+    return local_date(at_ms, None)
+
+
+def _tell_more(result: dict[str, Any], command: str, limit: int) -> None:
+    following = result.get("next_offset")
+    if following is not None:
+        click.echo(f"More: mash {command} ... --limit {limit} --offset {following}", err=True)

@@ -1,0 +1,52 @@
+"""`mash index`: read new transcripts now, in the daemon, with a progress bar on stderr."""
+
+import sys
+import time
+from typing import Any
+
+import click
+
+from mash_plugin.errors import Internal
+
+POLL_S = 0.15
+
+
+@click.command()
+def index() -> None:
+    """Read what is new in your chats into the index; only new bytes cost time."""
+    click.echo(run_index())
+
+
+def run_index() -> str:
+    """Run a full index and say in one line what it found."""
+    from mash_plugin import client
+
+    run = client.call("index", {})["run"]
+    # Progress goes to stderr, so that stdout can be read by a program.
+    with click.progressbar(
+        length=0, label="Reading chats", file=sys.stderr, show_pos=False, update_min_steps=1
+    ) as bar:
+        while True:
+            state = client.call("index_progress", {})
+            _show(bar, state.get("progress"))
+            if state.get("run") != run or not state.get("running"):
+                break
+            time.sleep(POLL_S)
+    if state.get("error"):
+        raise Internal(str(state["error"].get("message")))
+    return _summary(state.get("report") or {})
+
+
+def _show(bar: Any, progress: dict[str, Any] | None) -> None:  # noqa: ANN401 - click's own type
+    if progress and progress["bytes_total"]:
+        bar.length = progress["bytes_total"]
+        bar.update(progress["bytes"] - bar.pos)
+
+
+def _summary(report: dict[str, Any]) -> str:
+    text = f"Chats: {report.get('files', 0)} files, {report.get('new_messages', 0)} new messages"
+    if report.get("lines_skipped"):
+        text += f", {report['lines_skipped']} over-long lines left out"
+    if report.get("refused"):
+        text += f", {report['refused']} files that cannot be read"
+    return f"{text}."

@@ -1,0 +1,83 @@
+"""`mash status`: for people, whether mash works, what it holds and what is switched off."""
+
+import os
+from typing import Any
+
+import click
+import orjson
+
+from mash_plugin.agents.hosts import HOSTS
+from mash_plugin.config import OFF_WORDS
+from mash_plugin.paths import find_paths
+from mash_plugin.render.text import clean, local_date
+
+SWITCH_NAMES = {
+    "records": "records ([records] enabled)",
+    "capture": "saving notes ([records] capture, MASH_RECORD_CAPTURE)",
+    "recall": "records in hooks ([records] recall, MASH_RECORD_RECALL)",
+    "file_recall": "hints at file reads ([recall] files, MASH_FILE_RECALL)",
+}
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
+def status(as_json: bool) -> int:
+    """Show the daemon, the store, the agents' last hooks and what is switched off."""
+    from mash_plugin import client
+    from mash_plugin.store.checks import store_report
+
+    paths = find_paths(os.environ)
+    body = client.call("status", {}, paths=paths)
+    report = store_report(paths, is_thorough=False)
+    body["last_backup_at"] = report.last_backup_at
+    if as_json:
+        click.echo(orjson.dumps(body).decode())
+    else:
+        for line in _lines(body, report.size_bytes):
+            click.echo(clean(line))
+    return 1 if body.get("problem") else 0
+
+
+def _lines(body: dict[str, Any], store_bytes: int) -> list[str]:
+    places = body.get("places", {})
+    lines = [f"Daemon: running (process {body.get('pid')}), log in {places.get('log')}"]
+    if body.get("problem"):
+        lines.append(f"PROBLEM: {body['problem']['message']} See `mash doctor`.")
+    counts = body.get("counts") or {}
+    backup = body.get("last_backup_at")
+    saved = f"last backup {local_date(backup, None)}" if backup else "no backup yet"
+    shown = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in counts.items())
+    lines.append(f"Store: {shown or 'not open'}; {store_bytes / 1e6:.1f} MB, {saved}")
+    lines.append(f"Places: data {places.get('data')}, settings {places.get('config')}")
+    lines += _agent_lines(body.get("hooks") or [])
+    if body.get("settings_problem"):
+        lines.append(
+            f"PROBLEM: settings cannot be read, defaults are used: {body['settings_problem']}"
+        )
+    off = [SWITCH_NAMES.get(name, name) for name, is_on in _switches(body).items() if not is_on]
+    lines.append(f"Switched off: {', '.join(off) if off else 'nothing'}")
+    return lines
+
+
+def _agent_lines(hooks: list[dict[str, Any]]) -> list[str]:
+    lines = []
+    for host in HOSTS:
+        agent = host.find_place(os.environ).agent
+        seen = [hook["seen_at"] for hook in hooks if hook["agent"] == agent]
+        last = f"last hook {local_date(max(seen), None)}" if seen else "no hook seen yet"
+        lines.append(f"{host.TITLE}: {last}")
+    return lines
+
+
+def _switches(body: dict[str, Any]) -> dict[str, bool]:
+    """The file's switches under those of this shell: either one set to off means off."""
+    switches = {name: bool(is_on) for name, is_on in (body.get("switches") or {}).items()}
+    variables = {
+        "capture": "MASH_RECORD_CAPTURE",
+        "recall": "MASH_RECORD_RECALL",
+        "file_recall": "MASH_FILE_RECALL",
+    }
+    for name, variable in variables.items():
+        if os.environ.get(variable, "").strip().lower() in OFF_WORDS:
+            switches[name] = False
+    return switches
