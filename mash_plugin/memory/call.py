@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from time import sleep
 
 from mash_plugin.chats.index import ChatIndex
 from mash_plugin.config import Settings
@@ -29,3 +30,5 @@ class Call:
     now: int
     new_id: Callable[[], str]
     caller: Caller = Caller()
+    wait: Callable[[float], None] = sleep
+    """How to wait for a host that has not written its newest line yet."""

@@ -1,11 +1,12 @@
 """Does this quote stand in that text, is a citation still fresh (decisions 3.4, R-025)?"""
 
-import re
 import unicodedata
 
-from mash_plugin.records.model import FRESH, Evidence, EvidenceStatus, Role
+from mash_plugin.records.model import FRESH, Author, Evidence, EvidenceStatus, Role
 
-_SPACE = re.compile(r"\s+")
+KEPT_CHARS = 8_000
+"""A cited message may be megabytes long; recall reads what is kept with every record."""
+
 _SAME = str.maketrans(
     {
         **dict.fromkeys("‘’‚‛ʼ", "'"),
@@ -32,7 +33,9 @@ _UNSPACED = (
 
 def fold(text: str) -> str:
     """The text as quotes are compared: NFC, white space, quotation marks and dashes folded."""
-    return _SPACE.sub(" ", unicodedata.normalize("NFC", text).translate(_SAME)).strip()
+    if not text.isascii():
+        text = unicodedata.normalize("NFC", text).translate(_SAME)
+    return " ".join(text.split())
 
 
 def quote_occurs_in(quote: str, text: str) -> bool:
@@ -50,13 +53,23 @@ def find_quote(quote: str, text: str) -> str | None:
     return text[offsets[start] : offsets[start + len(folded_quote)]].strip()
 
 
-def status_of(evidence: Evidence, text: str | None, role: Role) -> EvidenceStatus:
+def kept_text(quote: str, text: str) -> str:
+    """The message as it stays with the evidence: whole, or what stands around the quote."""
+    if len(text) <= KEPT_CHARS:
+        return text
+    start = max(0, text.find(quote) - (KEPT_CHARS - len(quote)) // 2)
+    return text[start : start + KEPT_CHARS]
+
+
+def status_of(evidence: Evidence, text: str | None, role: Role, author: Author) -> EvidenceStatus:
     """What the newest index of its chat says about a citation; `text` None: no such message."""
     if text is None:
         return "missing"
     if evidence.role == "unknown" or role == "unknown":
         return "role_unknown"
-    if role != evidence.role:
+    if role != evidence.role or (author == "agent") != (evidence.author == "agent"):
+        return "role_changed"
+    if evidence.purpose == "endorsement" and author == "automated":
         return "role_changed"
     return "matching" if quote_occurs_in(evidence.quote, text) else "changed"
 

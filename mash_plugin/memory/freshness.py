@@ -1,0 +1,39 @@
+"""Do citations still match after a chat was indexed again (R-025, R-027)?"""
+
+from collections.abc import Iterable
+
+from mash_plugin.chats.reading import chat_of, message_by_id
+from mash_plugin.memory.call import Call
+from mash_plugin.records.evidence import status_of
+from mash_plugin.records.model import Evidence, EvidenceStatus
+from mash_plugin.store.records import evidence_of_chat, set_evidence_status
+from mash_plugin.store.sqlite import Connection
+
+
+def recheck(call: Call, chat_ids: Iterable[str]) -> int:
+    """Compare every citation of these chats with the index; how many changed their state.
+
+    A chat that the index does not know says nothing: a lost index is built again.
+    """
+    changes: list[tuple[int, EvidenceStatus]] = []
+    touched: set[str] = set()
+    with call.store.reading() as records, call.chats.database.reading() as chats:
+        for chat_id in dict.fromkeys(chat_ids):
+            if chat_of(chats, chat_id) is None:
+                continue
+            for row, record_id, evidence in evidence_of_chat(records, chat_id):
+                status = _status(chats, evidence)
+                if status != evidence.status:
+                    changes.append((row, status))
+                    touched.add(record_id)
+    if changes:
+        with call.store.writing() as db:
+            set_evidence_status(db, changes, touched, call.now)
+    return len(changes)
+
+
+def _status(chats: Connection, evidence: Evidence) -> EvidenceStatus:
+    message = message_by_id(chats, evidence.message_id, evidence.chat_id)
+    if message is None or message.chat_id != evidence.chat_id:
+        return status_of(evidence, None, "unknown", "unknown")
+    return status_of(evidence, message.text, message.role, message.author)

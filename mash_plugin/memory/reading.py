@@ -1,0 +1,200 @@
+"""Read records completely: one with its evidence, or all of them page by page. Writes nothing."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from mash_plugin.errors import Forgotten, NotFound, StoreDamaged
+from mash_plugin.memory.call import Call
+from mash_plugin.memory.items import (
+    Masking,
+    item_of,
+    kind_fields,
+    leave_out,
+    masking,
+    status_of_head,
+)
+from mash_plugin.memory.scopes import scope_of
+from mash_plugin.records.budget import page, size_of
+from mash_plugin.records.lifecycle import is_in_force
+from mash_plugin.records.model import Revision
+from mash_plugin.store.records import (
+    Head,
+    Linked,
+    get_head,
+    is_conflicted,
+    is_forgotten,
+    list_confirmations,
+    list_heads,
+    list_links,
+    list_revisions,
+    load_head,
+    load_revision,
+)
+from mash_plugin.store.sqlite import Connection
+
+PAGE_BYTES = 32_768
+LINK_BYTES = 12_288
+REVISIONS, LINKS = 8, 128
+Item = dict[str, Any]
+
+
+def get_record(call: Call, request: dict[str, Any]) -> Item:
+    """One record with the evidence of its head, or of a page of its revisions."""
+    shown = masking(call.settings)
+    with call.store.reading() as db:
+        head = get_head(db, request["id"])
+        if head is None:
+            if is_forgotten(db, request["id"]):
+                raise Forgotten(f"Record {request['id']} was removed; its text is gone.")
+            raise NotFound(f"There is no record {request['id']!r}.")
+        revision = load_head(db, head)
+        if revision is None:
+            leave_out(head.id)
+            raise StoreDamaged(
+                f"Record {head.id} does not fit its checksum and is not shown. Run `mash doctor`."
+            )
+        record = item_of(
+            head, revision, status_of_head(head, call.now), _conflict(db, head, call.now), shown
+        )
+        links, next_link = _links(db, call, head, request["link_offset"], shown)
+        room = PAGE_BYTES - size_of(record) - size_of(links) - 200
+        revisions, next_before = _revisions(db, head, revision, request, room, shown)
+    return {
+        "record": record,
+        "revisions": revisions,
+        "next_before_revision": next_before,
+        "links": links,
+        "next_link_offset": next_link,
+    }
+
+
+def list_records(call: Call, request: dict[str, Any]) -> Item:
+    """One page of all records; the current-only test follows the paging (R-094)."""
+    shown = masking(call.settings)
+    start, limit = request["offset"], request["limit"]
+    with call.store.reading() as db:
+        heads = list_heads(
+            db,
+            scope_of(request["scope"]) if "scope" in request else None,
+            request.get("kind"),
+            request.get("state"),
+            request.get("review"),
+            request.get("chat"),
+            start,
+            limit + 1,
+        )
+        records: list[Item] = []
+        size = size_of({"records": [], "next_offset": start + limit})
+        for position, head in enumerate(heads[:limit]):
+            item = _listed(db, call, head, request["include_inactive"], shown)
+            if item is None:
+                continue
+            cost = size_of(item) + bool(records)
+            if records and size + cost > PAGE_BYTES:
+                return {"records": records, "next_offset": start + position}
+            records.append(item)
+            size += cost
+    return {"records": records, "next_offset": start + limit if len(heads) > limit else None}
+
+
+def _listed(
+    db: Connection, call: Call, head: Head, include_inactive: bool, shown: Masking
+) -> Item | None:
+    status = status_of_head(head, call.now)
+    if status != "current" and not include_inactive:
+        return None
+    revision = load_head(db, head)
+    if revision is None:
+        leave_out(head.id)
+        return None
+    return item_of(head, revision, status, _conflict(db, head, call.now), shown)
+
+
+def _conflict(db: Connection, head: Head, now: int) -> bool:
+    return is_in_force(
+        bool(head.retired), head.effective_at, head.valid_until, now
+    ) and is_conflicted(db, head.id, now)
+
+
+def _revisions(
+    db: Connection, head: Head, newest: Revision, request: Item, room: int, shown: Masking
+) -> tuple[list[Item], int | None]:
+    if not request["history"]:
+        return [_revision_json(db, head, newest, shown)], None
+    limit = request.get("limit", REVISIONS)
+    numbers = list_revisions(db, head.id, request.get("before_revision"), limit + 1)
+    items, _ = page(_each_revision(db, head, numbers, shown), limit, room, {})
+    if not items:
+        return [], None
+    last = items[-1]["revision"]
+    return items, last if any(number < last for number in numbers) else None
+
+
+def _each_revision(
+    db: Connection, head: Head, numbers: list[int], shown: Masking
+) -> Iterator[Item]:
+    for number in numbers:
+        revision = load_revision(db, head, number)
+        if revision is None:
+            leave_out(head.id)
+        else:
+            yield _revision_json(db, head, revision, shown)
+
+
+def _revision_json(db: Connection, head: Head, revision: Revision, shown: Masking) -> Item:
+    body = revision.body
+    text: Item = {
+        "statement": shown(body.statement),
+        "recorded_by": shown(body.recorded_by),
+        "review": body.review,
+        "details": {"kind": body.kind, "state": body.state, **kind_fields(revision, shown)},
+    }
+    if body.effective_at is not None:
+        text["effective_at"] = body.effective_at
+    return {
+        "revision": revision.revision,
+        "body": text,
+        "recorded_at": revision.recorded_at,
+        "evidence": [
+            {
+                "chat_id": e.chat_id,
+                "message_id": e.message_id,
+                "quote": shown(e.quote),
+                "purpose": e.purpose,
+                "role": e.role,
+                "author": e.author,
+                "status": e.status,
+                "added_by": e.added_by,
+                "recorded_at": e.recorded_at,
+            }
+            for e in revision.evidence
+        ],
+        "confirmation_history": [
+            {"message_id": message_id, "confirmed_at": confirmed_at}
+            for message_id, confirmed_at in list_confirmations(db, head.id, revision.revision)
+        ],
+    }
+
+
+def _links(
+    db: Connection, call: Call, head: Head, start: int, shown: Masking
+) -> tuple[list[Item], int | None]:
+    found = list_links(db, head.id, start, LINKS + 1)
+    own = is_in_force(bool(head.retired), head.effective_at, head.valid_until, call.now)
+    links, _ = page((_link(db, call, link, own, shown) for link in found), LINKS, LINK_BYTES, {})
+    return links, start + len(links) if len(links) < len(found) else None
+
+
+def _link(db: Connection, call: Call, link: Linked, own_in_force: bool, shown: Masking) -> Item:
+    other = get_head(db, link.id)
+    revision = load_head(db, other) if other else None
+    return {
+        "direction": link.direction,
+        "relation": link.relation,
+        "id": link.id,
+        "statement": shown(revision.body.statement) if revision else "",
+        "state": link.state,
+        "active": own_in_force
+        and is_in_force(bool(link.retired), link.effective_at, link.valid_until, call.now),
+        "recorded_at": link.recorded_at,
+    }

@@ -1,0 +1,153 @@
+"""A small packet of memory for one exact scope: window, rank, fit (section 8). Writes nothing."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from mash_plugin.chats.reading import chat_of
+from mash_plugin.errors import ChatNotFound
+from mash_plugin.memory.call import Call
+from mash_plugin.memory.items import item_of, leave_out, masking, status_of_head
+from mash_plugin.memory.scopes import real_folder, scope_of
+from mash_plugin.records.budget import pack
+from mash_plugin.records.files import mentions_path
+from mash_plugin.records.lifecycle import is_in_force, tier_of
+from mash_plugin.records.model import Revision, Scope
+from mash_plugin.records.ranking import Ranked, rank_records
+from mash_plugin.records.suspicion import reads_like_instruction
+from mash_plugin.store.operations import identity_of
+from mash_plugin.store.records import Head, is_conflicted, load_head, window
+from mash_plugin.store.sqlite import Connection
+from mash_plugin.tokens import STOP, words
+
+WINDOW = 256
+Item = dict[str, Any]
+Test = Callable[[Head, Revision], bool]
+
+
+def recall_records(call: Call, request: dict[str, Any]) -> Item:
+    """The packet for a checked request."""
+    scope = scope_of(request["scope"])
+    file = request.get("file")
+    scopes = [scope]
+    # Personal records are never added for a file (R-090).
+    if request["include_personal"] and scope.kind != "personal" and file is None:
+        scopes.append(Scope("personal"))
+    packet = _recall(
+        call,
+        scopes,
+        terms=[word for word in dict.fromkeys(words(request.get("query", ""))) if word not in STOP],
+        file=file,
+        limit=request["limit"],
+        byte_budget=request["byte_budget"],
+        include_review=request["include_review"],
+        is_fit=lambda _head, _revision: True,
+    )
+    if scope.kind == "chat" and not packet["records"]:
+        with call.chats.database.reading() as db:
+            if chat_of(db, scope.value) is None:
+                raise ChatNotFound(f"No chat {scope.value!r} in the index; see list_chats.")
+    return packet
+
+
+def recall_for_hook(
+    call: Call, scopes: Sequence[Scope], file: str | None, limit: int, byte_budget: int
+) -> list[Item]:
+    """The best records of these scopes together, as one list of items.
+
+    Candidates that read like instructions to an agent stay out: nobody vouched for them.
+    """
+    packet = _recall(
+        call,
+        [Scope(s.kind, real_folder(s.value)) if s.kind == "local_project" else s for s in scopes],
+        terms=[],
+        file=file,
+        limit=limit,
+        byte_budget=byte_budget,
+        include_review=False,
+        is_fit=lambda head, revision: (
+            head.review == "established" or not reads_like_instruction(revision.body)
+        ),
+    )
+    records: list[Item] = packet["records"]
+    return records
+
+
+def _recall(
+    call: Call,
+    scopes: Sequence[Scope],
+    terms: Sequence[str],
+    file: str | None,
+    limit: int,
+    byte_budget: int,
+    include_review: bool,
+    is_fit: Test,
+) -> Item:
+    now, shown = call.now, masking(call.settings)
+    with call.store.reading() as db:
+        owner = identity_of(db).owner
+        heads: dict[str, Head] = {}
+        scan_limited = False
+        for scope in dict.fromkeys(scopes):
+            found = window(db, owner, scope, now, WINDOW + 1, include_review)
+            scan_limited = scan_limited or len(found) > WINDOW
+            heads.update((head.id, head) for head in found[:WINDOW])
+        conflicts = _conflicts(db, heads, now) if include_review else frozenset()
+        if file is not None:
+            heads = {h.id: h for h in heads.values() if _mentions(db, h, file)}
+        relevant, rest = rank_records(
+            [_ranked(head, head.id in conflicts, now) for head in heads.values()], terms, now
+        )
+
+        def to_item(ranked: Ranked) -> Item | None:
+            head = heads[ranked.id]
+            revision = load_head(db, head)
+            if revision is None:
+                leave_out(head.id)
+                return None
+            if not is_fit(head, revision):
+                return None
+            status = status_of_head(head, now)
+            return item_of(head, revision, status, head.id in conflicts, shown)
+
+        return pack(relevant, rest, to_item, limit, byte_budget, scan_limited)
+
+
+def _ranked(head: Head, conflicted: bool, now: int) -> Ranked:
+    return Ranked(
+        head.id,
+        tier_of(status_of_head(head, now), conflicted),
+        head.recorded_at,
+        head.confirmations,
+        head.decided_by == "agent",
+        head.strong_tokens,
+        head.weak_tokens,
+    )
+
+
+def _conflicts(db: Connection, heads: dict[str, Head], now: int) -> frozenset[str]:
+    return frozenset(
+        head.id
+        for head in heads.values()
+        if is_in_force(bool(head.retired), head.effective_at, head.valid_until, now)
+        and is_conflicted(db, head.id, now)
+    )
+
+
+def _mentions(db: Connection, head: Head, file: str) -> bool:
+    """Whether the head's texts or quotes hold the path; its words are looked for first."""
+    if not set(words(file)) <= set(head.strong_tokens.split()) | set(head.weak_tokens.split()):
+        return False
+    revision = load_head(db, head)
+    if revision is None:
+        leave_out(head.id)
+        return False
+    body = revision.body
+    texts = (
+        body.statement,
+        *body.alternatives,
+        *body.consequences,
+        *body.conditions,
+        body.reported_by or "",
+        *(e.quote for e in revision.evidence if e.added_by == "revision"),
+    )
+    return any(mentions_path(text, file) for text in texts)

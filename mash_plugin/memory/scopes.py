@@ -1,0 +1,62 @@
+"""Scopes of requests, and whether a cited chat belongs to one (R-039 to R-041)."""
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from mash_plugin.chats.reading import Chat
+from mash_plugin.errors import ScopeMismatch
+from mash_plugin.records.model import Scope
+
+_VALUE = {"repository": "identity", "local_project": "path", "chat": "id"}
+
+
+def scope_of(request: dict[str, Any]) -> Scope:
+    """The scope of a checked request; links in the path of an existing folder are resolved."""
+    kind = request["kind"]
+    value = request[_VALUE[kind]] if kind in _VALUE else ""
+    return Scope(kind, real_folder(value) if kind == "local_project" else value)
+
+
+def scope_json(kind: str, value: str) -> dict[str, str]:
+    """A scope as requests and results write it."""
+    return {"kind": kind, _VALUE[kind]: value} if kind in _VALUE else {"kind": kind}
+
+
+def real_folder(path: str) -> str:
+    """The real path of a folder that exists, else the path without its dots."""
+    return os.path.realpath(path) if os.path.isdir(path) else os.path.normpath(path)
+
+
+def chat_in_scope(scope: Scope, chats: Sequence[Chat]) -> Chat:
+    """The first of a message's chats that the scope covers; raises ScopeMismatch."""
+    for chat in chats:
+        if _covers(scope, chat):
+            return chat
+    raise ScopeMismatch(_mismatch(scope, chats[0]))
+
+
+def _covers(scope: Scope, chat: Chat) -> bool:
+    match scope.kind:
+        case "personal":
+            return True
+        case "repository":
+            return chat.repository_identity == scope.value
+        case "local_project":
+            return chat.project_path is not None and real_folder(chat.project_path) == scope.value
+        case "chat":
+            return chat.id == scope.value
+
+
+def _mismatch(scope: Scope, chat: Chat) -> str:
+    if scope.kind == "repository":
+        has = (
+            f"repository {chat.repository_identity}"
+            if chat.repository_identity
+            else (f"no repository, but local_project {chat.project_path}")
+        )
+    elif scope.kind == "local_project":
+        has = f"local_project {chat.project_path}"
+    else:
+        has = f"chat {chat.id}"
+    return f"The cited chat {chat.id} does not belong to {scope.kind} {scope.value}: it has {has}."

@@ -1,0 +1,36 @@
+"""A flag, not a filter: does a text try to steer the agent that will read it?"""
+
+import re
+
+from mash_plugin.records.model import Body
+
+_MARKS = re.compile(
+    r"ignore (?:all |any )?(?:the )?(?:previous|prior|above|earlier) (?:instruction|rule|prompt)"
+    r"|disregard (?:all |any )?(?:the )?(?:previous|prior|above|earlier)"
+    r"|(?:new|updated) (?:system )?instructions?\s?:"
+    r"|system prompt|you (?:must|should) (?:now|always|never)\b"
+    r"|do not (?:tell|inform|mention to) the user|without (?:asking|telling) the user"
+    r"|</?(?:system|assistant|user|human|tool|function|memory|instructions?)[\w-]*>?"
+    r"|<system-reminder|\[/?inst\]|<\|"
+    r"|\b(?:curl|wget)\b[^\n]{0,200}\|\s?(?:sudo )?(?:ba|z|da)?sh\b"
+    r"|\b(?:always|first) run (?:curl|wget|npx|bash|sh|python)\b"
+    r"|https?://[^\s]{1,300}\?[^\s]"
+    r"|!\[[^\]]{0,100}\]\("
+    r"|[a-z0-9+/]{80,}={0,2}",
+    re.IGNORECASE,
+)
+_INVISIBLE = re.compile(
+    "[\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e0fff\x00-\x08\x0b-\x1f\x7f]"
+)
+
+
+def reads_like_instruction(body: Body) -> bool:
+    """Whether a text of the body looks like an instruction to an agent or hides characters."""
+    texts = (
+        body.statement,
+        *body.alternatives,
+        *body.consequences,
+        *body.conditions,
+        body.reported_by or "",
+    )
+    return any(_MARKS.search(text) or _INVISIBLE.search(text) for text in texts)
