@@ -76,7 +76,7 @@ def simple_read(command: str) -> str | None:
         return None
     verb, operands = words[0], list(_operands(words[0], words[1:]))
     if verb == "sed":
-        if "-n" not in words[1:] or len(operands) != 2:
+        if len(words) != 4 or words[1] != "-n" or len(operands) != 2:
             return None
         operands = operands[1:]
     if len(operands) != 1 or _SHELL_SYNTAX & set(operands[0]):

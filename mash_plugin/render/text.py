@@ -1,0 +1,61 @@
+"""Make recorded text inert: one JSON object per line that no reader takes for markup or orders."""
+
+import json
+import re
+from datetime import UTC, datetime, tzinfo
+
+_ESCAPE_SEQUENCES = re.compile(
+    r"\x1b\[[0-?]*[ -/]*[@-~]"  # colours and cursor moves
+    r"|\x1b[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?"  # titles, links, clipboard (OSC 52)
+    r"|\x1b."
+)
+_UNSEEN = re.compile(
+    "[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
+    "\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\uffff"
+    "\U000e0000-\U000e0fff\ud800-\udfff]"
+)
+_MARKUP = str.maketrans({c: f"\\u{ord(c):04x}" for c in "<>&`"})
+
+
+def clean(text: str) -> str:
+    """The text on one line without what is not seen: controls, direction marks, tag characters."""
+    return " ".join(_UNSEEN.sub("", _ESCAPE_SEQUENCES.sub("", text)).split())
+
+
+def shorten(text: str, limit: int) -> str:
+    """At most `limit` characters; a cut shows as an ellipsis."""
+    return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
+
+
+def json_line(value: dict[str, object] | str) -> str:
+    """Compact JSON on one line in which `<`, `>`, `&` and the backtick are written as \\uXXXX."""
+    line = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return line.translate(_MARKUP)
+
+
+def local_date(at_ms: object, zone: tzinfo | None) -> str:
+    """A moment in the given zone, else in the machine's, with its offset from UTC."""
+    if not isinstance(at_ms, int):
+        return "unknown"
+    try:
+        moment = datetime.fromtimestamp(at_ms / 1000, UTC).astimezone(zone)
+    except (ValueError, OverflowError, OSError):
+        return "unknown"
+    offset = moment.strftime("%z")
+    return f"{moment:%Y-%m-%d %H:%M} UTC{offset[:3]}:{offset[3:5]}"
+
+
+def fit_lines(lines: list[str], budget: int) -> list[str]:
+    """The lines that fit into a budget of bytes, in their order."""
+    kept = []
+    for line in lines:
+        cost = shown_bytes(line)
+        if cost <= budget:
+            kept.append(line)
+            budget -= cost
+    return kept
+
+
+def shown_bytes(text: str) -> int:
+    """The bytes that this text takes inside a hook's JSON."""
+    return len(json.dumps(text, ensure_ascii=False).encode("utf-8", "replace"))
