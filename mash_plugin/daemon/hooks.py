@@ -1,12 +1,29 @@
 """What the four hooks answer. An answer never raises and never waits for a disk."""
 
-from collections.abc import Mapping
-from typing import Protocol
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
 
+from mash_plugin.agents import agent_named
+from mash_plugin.agents.events import Agent, HookEvent
+from mash_plugin.agents.lines import parse_objects
 from mash_plugin.chats.index import ChatIndex
+from mash_plugin.chats.project import Project, is_denied, project_of, switched_off
+from mash_plugin.daemon import clock
+from mash_plugin.daemon import hook_parts as parts
+from mash_plugin.daemon.lanes import Part
 from mash_plugin.memory.call import Call, Caller
-from mash_plugin.store.sessions import HookState
+from mash_plugin.records import cues
+from mash_plugin.render import context, notes
+from mash_plugin.store.sessions import HookState, SessionState
 from mash_plugin.store.sqlite import Database
+
+T = TypeVar("T")
+
+BUDGET_S = 0.1
+SOURCES = ("startup", "resume", "clear", "compact", "fork")
 
 
 class HookNode(Protocol):
@@ -18,13 +35,189 @@ class HookNode(Protocol):
     """`HookState(store, on_change)`; a worker calls its `flush(now)` soon after `on_change`."""
 
     def call(self, caller: Caller, now: int, switches: Mapping[str, str]) -> Call: ...
+
+    on_hook_failure: Callable[[str, str], None]
+    """Logs which part of which hook's answer is missing, without content."""
+
     def index_soon(self, agent: str, transcript_path: str) -> None:
         """Queue this transcript for the background index; returns at once."""
         ...
+
+    def transcript_roots(self) -> list[tuple[str, str]]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Hook:
+    """One hook call with what it may do."""
+
+    node: HookNode
+    host: Agent
+    event: HookEvent
+    call: Call
+    session: SessionState
+    project: Project | None
+    may_capture: bool
+    may_recall: bool
+    until: float
+    """`time.monotonic()` at which the answer leaves with what it has."""
+
+    @property
+    def scope(self) -> dict[str, str]:
+        return parts.saving_scope(self.project, self.event.agent, self.event.session_id)
+
+    def take(self, part: Part[T] | None) -> T | None:
+        """What this part found, unless it failed or is late: the other parts go without it."""
+        if part is None:
+            return None
+        value = part.value(self.until)
+        if value is None:
+            self.node.on_hook_failure(
+                self.event.name, parts.failure_of(part.error) if part.error else "late"
+            )
+        return value
 
 
 def answer(
     node: HookNode, name: str, agent: str, switches: Mapping[str, str], body: bytes
 ) -> bytes:
     """The bytes that this hook prints: one JSON object, or nothing."""
-    return b""
+    until = time.monotonic() + BUDGET_S
+    try:
+        host = agent_named(agent)
+        event = host.parse_event(name, _payload(body)) if host else None
+        if host is None or event is None:
+            return b""
+        hook = _prepare(node, name, host, event, switches, until)
+        return host.wrap_context(event, _text(hook)) if hook else b""
+    except Exception as error:  # the hook's boundary: silence
+        with suppress(Exception):
+            node.on_hook_failure(name, parts.failure_of(error))
+        return b""
+
+
+def _payload(body: bytes) -> dict[str, object]:
+    found = parse_objects(body)
+    return found[0] if found else {}
+
+
+def _prepare(
+    node: HookNode,
+    name: str,
+    host: Agent,
+    event: HookEvent,
+    switches: Mapping[str, str],
+    until: float,
+) -> _Hook | None:
+    """Note that the hook ran and find out what it may do; None where it must be silent."""
+    now = clock.now_ms(switches.get("MASH_TEST_NOW_MS"))
+    call = node.call(Caller(event.agent, event.session_id, event.tool_use_id), now, switches)
+    settings = call.settings
+    project = project_of(event.cwd)
+    if settings.is_internal or is_denied(project, settings.deny):
+        return None
+    off = switched_off(project)
+    session = node.hook_state.touch(event.session_id, event.agent, name, now)
+    may_index = "index" not in off and not is_denied(project, settings.no_index)
+    if event.transcript_path and may_index and name != "file-read":
+        node.index_soon(event.agent, event.transcript_path)
+    return _Hook(
+        node=node,
+        host=host,
+        event=event,
+        call=call,
+        session=session,
+        project=project,
+        may_capture=_may(settings.capture, "capture", off, project, settings.no_capture),
+        may_recall=_may(settings.recall, "recall", off, project, settings.no_recall),
+        until=until,
+    )
+
+
+def _may(
+    setting: bool, key: str, off: frozenset[str], project: Project | None, denied: tuple[str, ...]
+) -> bool:
+    return setting and key not in off and not is_denied(project, denied)
+
+
+def _text(hook: _Hook) -> str:
+    match hook.event.name:
+        case "SessionStart":
+            return _session_start(hook)
+        case "UserPromptSubmit":
+            return _prompt_submit(hook)
+        case "PreToolUse" | "PostToolUse":
+            return _file_read(hook)
+        case _:
+            return ""  # Stop, SessionEnd and SubagentStart never speak
+
+
+def _session_start(hook: _Hook) -> str:
+    event, call = hook.event, hook.call
+    if event.is_machine_made or event.agent_id is not None:
+        return ""
+    source = event.source if event.source in SOURCES else "startup"
+    told_at = hook.session.last_full_block_at
+    if source == "resume" and told_at is not None:
+        return _resumed(hook, told_at)
+    if not hook.node.hook_state.claim_block(event.session_id, source, call.now):
+        return ""
+    chats = parts.project_chats(call, hook.project, event.session_id)
+    records = parts.project_records(call, hook.project) if hook.may_recall else None
+    wants_personal = hook.may_recall and call.settings.personal_at_start
+    personal = parts.personal_records(call) if wants_personal else None
+    note = notes.saving(event.session_id, hook.scope) if hook.may_capture else ""
+    shown, own, hints = hook.take(records), hook.take(personal), hook.take(chats)
+    return context.session_start(shown or [], own or [], hints or [], note)
+
+
+def _resumed(hook: _Hook, told_at: int) -> str:
+    """What changed since: the rest still stands in the session's context."""
+    if not hook.may_recall:
+        return ""
+    changed = hook.take(parts.changed_records(hook.call, hook.project, told_at))
+    if not changed:
+        return ""
+    hook.node.hook_state.note_block(hook.event.session_id, hook.call.now)
+    return context.resumed(changed)
+
+
+def _prompt_submit(hook: _Hook) -> str:
+    event, now = hook.event, hook.call.now
+    if event.is_machine_made or not hook.may_capture:
+        return ""
+    is_due = hook.node.hook_state.claim_reminder(event.session_id, now, cues.reminder_due)
+    is_lasting = cues.reads_lasting(event.prompt or "")
+    if is_lasting:
+        word = notes.both if is_due else notes.reads_lasting
+        return word(event.session_id, hook.scope)
+    return notes.sweep(event.session_id, hook.scope) if is_due else ""
+
+
+def _file_read(hook: _Hook) -> str:
+    event, call, project = hook.event, hook.call, hook.project
+    if not call.settings.file_recall or project is None:
+        return ""
+    files = hook.host.files_read(event, hook.node.transcript_roots())
+    named = (parts.path_in_project(project, file) for file in files)
+    paths = list(dict.fromkeys(path for path in named if path))
+    if not paths:
+        return ""
+    found_chats = parts.file_chats(call, project, paths, event.session_id)
+    found = parts.file_records(call, project, paths) if hook.may_recall else None
+    records, chats = hook.take(found) or {}, hook.take(found_chats) or {}
+    texts = (_file_text(hook, p, records.get(p, []), chats.get(p, [])) for p in paths)
+    return "\n\n".join(text for text in texts if text)
+
+
+def _file_text(
+    hook: _Hook, path: str, records: parts.Records, chats: list[context.ChatHint]
+) -> str:
+    """What this reader has not yet seen with this file; a subagent reads with its own context."""
+    ids = [r["id"] for r in records] + [f"chat:{c.id}" for c in chats]
+    reader = hook.event.agent_id or ""
+    new = hook.node.hook_state.claim_shown(hook.event.session_id, reader, path, ids, hook.call.now)
+    return context.file_read(
+        path,
+        [r for r in records if r["id"] in new],
+        [c for c in chats if f"chat:{c.id}" in new],
+    )

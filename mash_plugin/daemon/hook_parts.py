@@ -1,0 +1,135 @@
+"""The parts of a hook's text: records and earlier chats, each in a lane of its own."""
+
+import os
+import traceback
+from collections.abc import Sequence
+from typing import Any
+
+from mash_plugin.chats.ids import chat_id
+from mash_plugin.chats.project import Project
+from mash_plugin.chats.reading import Chat, recent_chats
+from mash_plugin.chats.search import chats_mentioning_file
+from mash_plugin.daemon.lanes import Lane, Part
+from mash_plugin.memory.call import Call
+from mash_plugin.memory.recall import recall_for_hook
+from mash_plugin.privacy import mask
+from mash_plugin.records.model import Scope
+from mash_plugin.render.context import ChatHint
+
+RECORDS = 3
+PERSONAL = 2
+CHATS = 3
+SELECT_LIMIT = 20
+SELECT_BYTES = 32_768
+"""Statements are cut when they are shown, so that the budget of the text counts the cut line."""
+
+_records_lane = Lane("records")
+_chats_lane = Lane("chats")
+
+Records = list[dict[str, Any]]
+
+
+def project_scopes(project: Project | None) -> list[Scope]:
+    """Where records of this project may lie: under its identity, and under its path."""
+    if project is None:
+        return []
+    scopes = [Scope("local_project", project.root)]
+    return [Scope("repository", project.identity), *scopes] if project.identity else scopes
+
+
+def saving_scope(project: Project | None, agent: str, session_id: str) -> dict[str, str]:
+    """The scope that a record of this session takes, as the tool wants it written."""
+    if project is None:
+        return {"kind": "chat", "id": chat_id(agent, session_id)}
+    if project.identity is not None:
+        return {"kind": "repository", "identity": project.identity}
+    return {"kind": "local_project", "path": project.root}
+
+
+def path_in_project(project: Project, file: str) -> str | None:
+    """The file's path below the project's root; None outside it and through a symbolic link."""
+    real, plain = os.path.realpath(file), os.path.normpath(file)
+    root = project.root.rstrip("/") + "/"
+    if not real.startswith(root):
+        return None
+    path = real[len(root) :]
+    return path if path and plain.endswith("/" + path) else None
+
+
+def project_records(call: Call, project: Project | None) -> Part[Records]:
+    """Begin to recall the project's records."""
+    scopes = project_scopes(project)
+    return _records_lane.start(
+        lambda: recall_for_hook(call, scopes, None, RECORDS, SELECT_BYTES) if scopes else []
+    )
+
+
+def changed_records(call: Call, project: Project | None, since: int) -> Part[Records]:
+    """Begin to recall the project's records that were saved after `since`."""
+    scopes = project_scopes(project)
+
+    def work() -> Records:
+        found = recall_for_hook(call, scopes, None, SELECT_LIMIT, SELECT_BYTES) if scopes else []
+        return [r for r in found if r["recorded_at"] > since][:RECORDS]
+
+    return _records_lane.start(work)
+
+
+def personal_records(call: Call) -> Part[Records]:
+    """Begin to recall established preferences of the person, where they were asked for."""
+
+    def work() -> Records:
+        found = recall_for_hook(call, [Scope("personal")], None, SELECT_LIMIT, SELECT_BYTES)
+        return [r for r in found if r["kind"] == "preference" and r["status"] == "current"][
+            :PERSONAL
+        ]
+
+    return _records_lane.start(work)
+
+
+def file_records(call: Call, project: Project, paths: Sequence[str]) -> Part[dict[str, Records]]:
+    """Begin to recall the records that name these files."""
+    scopes = project_scopes(project)
+    return _records_lane.start(
+        lambda: {p: recall_for_hook(call, scopes, p, RECORDS, SELECT_BYTES) for p in paths}
+    )
+
+
+def project_chats(call: Call, project: Project | None, session_id: str) -> Part[list[ChatHint]]:
+    """Begin to look up the project's recent chats."""
+
+    def work() -> list[ChatHint]:
+        if project is None:
+            return []
+        with call.chats.database.reading() as db:
+            found = recent_chats(db, project, CHATS, session_id, call.now)
+        return [_hint(call, chat) for chat in found]
+
+    return _chats_lane.start(work)
+
+
+def file_chats(
+    call: Call, project: Project, paths: Sequence[str], session_id: str
+) -> Part[dict[str, list[ChatHint]]]:
+    """Begin to look up earlier chats that mention these files."""
+
+    def work() -> dict[str, list[ChatHint]]:
+        with call.chats.database.reading() as db:
+            found = {p: chats_mentioning_file(db, project, p, CHATS, session_id) for p in paths}
+        return {path: [_hint(call, chat) for chat in chats] for path, chats in found.items()}
+
+    return _chats_lane.start(work)
+
+
+def failure_of(error: BaseException) -> str:
+    """Where something failed and with which class of error, never what was in it."""
+    frames = traceback.extract_tb(error.__traceback__)
+    place = f"{os.path.basename(frames[-1].filename)}:{frames[-1].lineno}" if frames else "?"
+    return f"{type(error).__name__}@{place}"
+
+
+def _hint(call: Call, chat: Chat) -> ChatHint:
+    title = chat.title or ""
+    if call.settings.mask_credentials:
+        title = mask(title, call.settings.extra_patterns)
+    return ChatHint(chat.id, chat.source, title, chat.last_active_at)
