@@ -1,0 +1,106 @@
+"""The chat tools: their requests to pages of the chat index, as JSON."""
+
+from dataclasses import asdict
+from typing import Any
+
+from mash_plugin.chats import reading, search
+from mash_plugin.chats.reading import Chat, StoredMessage
+from mash_plugin.errors import ChatNotFound, MessageNotFound
+from mash_plugin.memory.call import Call
+from mash_plugin.memory.scopes import scope_of
+from mash_plugin.records.model import Scope
+
+CHAT_FIELDS = (
+    "id",
+    "source",
+    "session_id",
+    "title",
+    "project_path",
+    "repository_identity",
+    "started_at",
+    "last_active_at",
+    "is_subagent",
+)
+MESSAGE_FIELDS = ("id", "role", "author", "text", "sent_at")
+
+
+def list_chats(call: Call, request: dict[str, Any]) -> dict[str, Any]:
+    """A page of chats, the newest first."""
+    scope = _scope(request)
+    limit, offset = request["limit"], request["offset"]
+    with call.chats.database.reading() as db:
+        if scope and scope.kind == "chat":
+            found = reading.chat_of(db, scope.value)
+            page, has_more = ([found] if found and not offset else []), False
+        else:
+            page, has_more = reading.list_chats(
+                db,
+                limit,
+                offset,
+                repository=_value(scope, "repository"),
+                project_path=_value(scope, "local_project"),
+            )
+    return {"chats": [_chat(c) for c in page], "next_offset": offset + limit if has_more else None}
+
+
+def get_chat(call: Call, request: dict[str, Any]) -> dict[str, Any]:
+    """A page of one chat's messages. Raises ChatNotFound or MessageNotFound."""
+    offset = request["offset"]
+    with call.chats.database.reading() as db:
+        chat = reading.chat_of(db, request["id"])
+        if chat is None:
+            raise ChatNotFound(f"No chat has the ID {request['id']!r}; see list_chats.")
+        if request.get("message_id"):
+            message = reading.message_by_id(db, request["message_id"])
+            if message is None or message.chat_id != chat.id:
+                raise MessageNotFound(
+                    f"The chat {chat.id} has no message {request['message_id']!r}."
+                )
+            offset = message.ordinal
+        page, has_more = reading.get_chat(db, chat.id, request["limit"], offset)
+    return {
+        "chat": _chat(chat),
+        "messages": [_message(m) for m in page],
+        "next_offset": page[-1].ordinal + 1 if has_more else None,
+    }
+
+
+def search_chats(call: Call, request: dict[str, Any]) -> dict[str, Any]:
+    """A page of messages that hold the words, best first."""
+    scope = _scope(request)
+    limit, offset = request["limit"], request["offset"]
+    with call.chats.database.reading() as db:
+        hits, has_more = search.search_chats(
+            db,
+            request["query"],
+            limit,
+            offset,
+            repository=_value(scope, "repository"),
+            project_path=_value(scope, "local_project"),
+            chat_id=_value(scope, "chat"),
+        )
+    return {
+        "hits": [{k: v for k, v in asdict(h).items() if v is not None} for h in hits],
+        "next_offset": offset + limit if has_more else None,
+    }
+
+
+def _scope(request: dict[str, Any]) -> Scope | None:
+    """The scope to look in; a personal one holds no chats of its own, so it means all."""
+    return scope_of(request["scope"]) if request.get("scope") else None
+
+
+def _value(scope: Scope | None, kind: str) -> str | None:
+    return scope.value if scope and scope.kind == kind else None
+
+
+def _chat(chat: Chat) -> dict[str, Any]:
+    values = {name: getattr(chat, name) for name in CHAT_FIELDS}
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _message(message: StoredMessage) -> dict[str, Any]:
+    values = {name: getattr(message, name) for name in MESSAGE_FIELDS}
+    if len(message.text) > reading.TEXT_CHARS_IN_PAGE:
+        values["text"] = message.text[: reading.TEXT_CHARS_IN_PAGE] + " … (cut)"
+    return {name: value for name, value in values.items() if value is not None}

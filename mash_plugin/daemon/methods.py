@@ -1,0 +1,173 @@
+"""Every method by name: the tools, and what commands ask of the daemon itself."""
+
+import importlib
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from mash_plugin import wire
+from mash_plugin.config import SWITCHES
+from mash_plugin.daemon import lifecycle
+from mash_plugin.daemon.clock import now_ms
+from mash_plugin.daemon.frames import ToolFrame
+from mash_plugin.errors import InvalidArgument, UpgradeNeeded
+
+if TYPE_CHECKING:
+    from mash_plugin.daemon.requests import Requests
+    from mash_plugin.daemon.workers import Workers
+    from mash_plugin.memory.call import Caller
+
+TOOLS = {
+    "record": ("mash_plugin.memory.record", "apply_change"),
+    "recall_records": ("mash_plugin.memory.recall", "recall_records"),
+    "get_record": ("mash_plugin.memory.reading", "get_record"),
+    "list_records": ("mash_plugin.memory.reading", "list_records"),
+    "search_chats": ("mash_plugin.daemon.chats", "search_chats"),
+    "get_chat": ("mash_plugin.daemon.chats", "get_chat"),
+    "list_chats": ("mash_plugin.daemon.chats", "list_chats"),
+}
+"""name → module and function(call, params), imported when first asked for."""
+
+
+def run(requests: "Requests", frame: ToolFrame) -> Mapping[str, Any]:
+    """The result of one request. Raises what the method raises; see `errors`."""
+    if frame.method in OWN:
+        return OWN[frame.method](requests, frame.params)
+    if frame.method not in TOOLS:
+        known = ", ".join((*TOOLS, *OWN))
+        raise InvalidArgument(f"There is no method {frame.method[:100]!r}; known: {known}.")
+    node = requests.open_node()
+    from mash_plugin.protocol import validate
+
+    module, function = TOOLS[frame.method]
+    apply = getattr(importlib.import_module(module), function)
+    now = now_ms(_text(frame.caller, "now_ms"))
+    result = apply(
+        node.call(caller_of(frame.caller), now, {}), validate(frame.method, frame.params)
+    )
+    assert isinstance(result, dict)  # noqa: S101 - JSON by contract
+    return result
+
+
+def caller_of(body: Mapping[str, Any]) -> "Caller":
+    """Who asks, as the request claims."""
+    from mash_plugin.memory.call import Caller
+
+    return Caller(
+        agent=_text(body, "agent"),
+        session_id=_text(body, "session_id"),
+        tool_use_id=_text(body, "tool_use_id"),
+        is_terminal=body.get("terminal") is True,
+    )
+
+
+def ping(requests: "Requests", _params: Mapping[str, Any]) -> dict[str, Any]:
+    """Who serves: enough to know whether to go on with it."""
+    from importlib.metadata import version
+
+    return {
+        "pid": os.getpid(),
+        "protocol": wire.PROTOCOL,
+        "build": version("mash-plugin"),
+        "started_at": requests.started_at,
+        "problem": requests.problem.as_json() if requests.problem else None,
+    }
+
+
+def status(requests: "Requests", params: Mapping[str, Any]) -> dict[str, Any]:
+    """The daemon, the store and what is switched off, for people and for `mash doctor`."""
+    paths = requests.paths
+    body = ping(requests, params)
+    body["places"] = {
+        "run": paths.run,
+        "data": paths.data,
+        "config": paths.config_file,
+        "log": paths.log,
+    }
+    body["load"] = asdict(requests.load)
+    if requests.node is None or requests.workers is None:
+        return body
+    node = requests.node
+    if node.store.problem and not body["problem"]:
+        body["problem"] = node.store.problem.as_json()
+    settings = node.settings({})
+    body["counts"] = node.counts()
+    body["hooks"] = node.hook_state.heartbeats()
+    body["index"] = _index_state(requests.workers)
+    body["settings_problem"] = settings.problem
+    body["switches"] = {
+        "records": settings.records_enabled,
+        "capture": settings.capture,
+        "recall": settings.recall,
+        "file_recall": settings.file_recall,
+    }
+    body["inherited"] = {name: os.environ[name] for name in SWITCHES if name in os.environ}
+    return body
+
+
+def heartbeats(requests: "Requests", _params: Mapping[str, Any]) -> dict[str, Any]:
+    """When each hook of each agent was last seen."""
+    return {"hooks": requests.open_node().hook_state.heartbeats()}
+
+
+def stop(requests: "Requests", _params: Mapping[str, Any]) -> dict[str, Any]:
+    """End after what is under way."""
+    requests.stop("asked")
+    return {"stopping": True, "pid": os.getpid()}
+
+
+def drain(requests: "Requests", params: Mapping[str, Any]) -> dict[str, Any]:
+    """Make room for a newer version, once a minute at most."""
+    wanted = params.get("protocol")
+    if not isinstance(wanted, int) or wanted <= wire.PROTOCOL:
+        raise UpgradeNeeded(protocol=wire.PROTOCOL)
+    if not lifecycle.may_replace(requests.paths):
+        raise UpgradeNeeded(
+            "Another version of mash took over less than a minute ago; try again later.",
+            protocol=wire.PROTOCOL,
+        )
+    requests.stop("newer-client")
+    return {"stopping": True, "pid": os.getpid()}
+
+
+def index(requests: "Requests", _params: Mapping[str, Any]) -> dict[str, Any]:
+    """Begin to read all new transcripts; `index_progress` tells how far it is."""
+    requests.open_node()
+    assert requests.workers is not None  # noqa: S101 - made with the node
+    return {"run": requests.workers.start_index()}
+
+
+def index_progress(requests: "Requests", _params: Mapping[str, Any]) -> dict[str, Any]:
+    """How far the full index run is, or what the last one found."""
+    requests.open_node()
+    assert requests.workers is not None  # noqa: S101 - made with the node
+    return _index_state(requests.workers)
+
+
+OWN: dict[str, Callable[["Requests", Mapping[str, Any]], dict[str, Any]]] = {
+    "ping": ping,
+    "status": status,
+    "heartbeats": heartbeats,
+    "stop": stop,
+    "drain": drain,
+    "index": index,
+    "index_progress": index_progress,
+}
+METHODS = (*TOOLS, *OWN)
+
+
+def _index_state(workers: "Workers") -> dict[str, Any]:
+    run = workers.index_run
+    return {
+        "run": run.number,
+        "running": run.is_running,
+        "progress": asdict(run.progress) if run.progress else None,
+        "report": asdict(run.report) if run.report else None,
+        "error": run.error,
+    }
+
+
+def _text(body: Mapping[str, Any], key: str) -> str | None:
+    value = body.get(key)
+    return value if isinstance(value, str) else None

@@ -1,0 +1,121 @@
+"""What the daemon owns while it lives: the open stores, the settings and the time."""
+
+import os
+from collections.abc import Callable, Mapping
+
+from mash_plugin import agents
+from mash_plugin.chats.index import ChatIndex
+from mash_plugin.config import SWITCHES, Settings, read_settings
+from mash_plugin.memory.call import Call, Caller
+from mash_plugin.paths import Paths
+from mash_plugin.store import queries
+from mash_plugin.store.open import open_chats, open_store
+from mash_plugin.store.sessions import HookState
+
+ROOT_VARIABLES = tuple(agent.ROOT_VARIABLE for agent in agents.AGENTS.values())
+"""Where the clients of a call keep their transcripts, if not in their own places."""
+PLACES_REMEMBERED = 16
+
+
+class Node:
+    """Opens the stores of one home and makes a Call of each request."""
+
+    def __init__(self, paths: Paths, now: int, environ: Mapping[str, str]) -> None:
+        self.paths = paths
+        self.on_transcript: Callable[[str, str], None] = lambda *_: None
+        self.on_hook_state: Callable[[], None] = lambda: None
+        self.on_hook_failure: Callable[[str, str], None] = lambda *_: None
+        self._environ = {k: v for k, v in environ.items() if k not in ROOT_VARIABLES}
+        self._places: list[dict[str, str]] = [{}]
+        self._settings: dict[tuple[object, ...], Settings] = {}
+        self.store = open_store(paths, now)
+        try:
+            self._chats_file = open_chats(paths)
+        except BaseException:
+            self.store.close()
+            raise
+        self.chats = ChatIndex(self._chats_file, self.transcript_roots, deny=self._not_indexed)
+        self.hook_state = HookState(self.store, lambda: self.on_hook_state())
+
+    def call(self, caller: Caller, now: int, switches: Mapping[str, str]) -> Call:
+        """One request at one moment, under the switches that came with it."""
+        self._remember_places(switches)
+        return Call(
+            store=self.store,
+            chats=self.chats,
+            settings=self.settings(switches),
+            now=now,
+            new_id=new_id,
+            caller=caller,
+        )
+
+    def index_soon(self, agent: str, transcript_path: str) -> None:
+        """Queue this transcript for the background index; returns at once."""
+        self.on_transcript(agent, transcript_path)
+
+    def settings(self, switches: Mapping[str, str]) -> Settings:
+        """The settings of now: the file is read again when it has changed."""
+        given = {name: switches[name] for name in SWITCHES if name in switches}
+        key = (*_stamp(self.paths.config_file), *sorted(given.items()))
+        settings = self._settings.get(key)
+        if settings is None:
+            if len(self._settings) > 64:
+                self._settings.clear()
+            settings = self._settings[key] = read_settings(self.paths.config_file, given)
+        return settings
+
+    def transcript_roots(self) -> list[tuple[str, str]]:
+        """Every (agent, folder) that may hold transcripts, as far as hooks have told."""
+        settings = self.settings({})
+        roots: dict[tuple[str, str], None] = {}
+        for place in list(self._places):
+            roots.update(dict.fromkeys(agents.transcript_roots(settings, self._environ | place)))
+        return list(roots)
+
+    def checkpoint(self) -> None:
+        """Move both write-ahead logs into their files, as far as readers allow."""
+        self.store.checkpoint("PASSIVE")
+        self._chats_file.checkpoint("PASSIVE")
+
+    def counts(self) -> dict[str, int]:
+        """How much the stores hold."""
+        sql = queries.load("status")
+        with self.store.reading() as db:
+            records, established, candidates = db.all(sql.record_counts)[0]
+        with self._chats_file.reading() as db:
+            chats, messages = db.all(sql.chat_counts)[0]
+        return {
+            "records": records,
+            "established": established,
+            "candidates": candidates,
+            "chats": chats,
+            "messages": messages,
+        }
+
+    def close(self) -> None:
+        """Close both files; the last connection leaves no log behind."""
+        self._chats_file.close()
+        self.store.close()
+
+    def _not_indexed(self) -> tuple[str, ...]:
+        settings = self.settings({})
+        return settings.deny + settings.no_index
+
+    def _remember_places(self, switches: Mapping[str, str]) -> None:
+        place = {name: switches[name] for name in ROOT_VARIABLES if switches.get(name)}
+        if place not in self._places:
+            self._places.append(place)
+            del self._places[1:-PLACES_REMEMBERED]
+
+
+def new_id() -> str:
+    """An ID that nothing else has."""
+    return os.urandom(16).hex()
+
+
+def _stamp(path: str) -> tuple[object, ...]:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return (None,)
+    return (found.st_mtime_ns, found.st_size, found.st_ino)

@@ -1,0 +1,143 @@
+"""Answer the frames: the place where every failure of a request becomes a reply."""
+
+import os
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from mash_plugin import wire
+from mash_plugin.daemon.clock import now_ms
+from mash_plugin.daemon.frames import HookFrame, ToolFrame
+from mash_plugin.daemon.lifecycle import failpoint
+from mash_plugin.daemon.log import Log
+from mash_plugin.errors import Internal, MashError
+from mash_plugin.paths import Paths
+
+if TYPE_CHECKING:
+    from mash_plugin.daemon.node import Node
+    from mash_plugin.daemon.workers import Workers
+
+REOPEN_AFTER_S = 5.0
+
+
+@dataclass(slots=True)
+class Load:
+    """What the server tells of itself, for `status`."""
+
+    connections: int = 0
+    leases: int = 0
+    hooks_answered: int = 0
+    calls_answered: int = 0
+
+
+class Requests:
+    """Owns the node, if it can be opened; else every call is told why it cannot."""
+
+    def __init__(self, paths: Paths, log: Log) -> None:
+        self.paths = paths
+        self.log = log
+        self.load = Load()
+        self.started_at = now_ms()
+        self.stop: Callable[[str], None] = lambda _: None
+        self.node: Node | None = None
+        self.workers: Workers | None = None
+        self.problem: MashError | None = None
+        self._opening = threading.Lock()
+        self._tried_at = -REOPEN_AFTER_S
+
+    def open(self) -> None:
+        """Open the stores; what fails is kept for the callers. Raises nothing of ours."""
+        from mash_plugin.daemon.node import Node
+
+        with self._opening:
+            if self.node or time.monotonic() - self._tried_at < REOPEN_AFTER_S:
+                return
+            self._tried_at = time.monotonic()
+            try:
+                node = Node(self.paths, now_ms(), os.environ)
+            except MashError as error:
+                self.problem = error
+                self.log.write("store-closed", code=error.code)
+                return
+            from mash_plugin.daemon.workers import Workers
+
+            node.on_hook_failure = lambda hook, failure: self.log.write(
+                "hook-part", name=hook, failure=failure
+            )
+            self.problem = None
+            self.workers = Workers(node, self.log)
+            self.node = node
+
+    def open_node(self) -> "Node":
+        """The node. Raises what keeps it closed; tries again after a while."""
+        if self.node is None:
+            self.open()
+        if self.node is None:
+            raise self.problem or Internal()
+        return self.node
+
+    def answer_hook(self, frame: HookFrame) -> bytes:
+        """The line that the hook prints, or nothing: a hook never hears of a failure."""
+        began = time.monotonic()
+        try:
+            from mash_plugin.daemon.hooks import answer
+
+            node = self.open_node()
+            text = answer(node, frame.name, frame.agent, frame.switches, frame.body)
+            failure = "-"
+        except Exception as error:  # the hook's boundary: silence
+            text, failure = b"", _name(error)
+        self.load.hooks_answered += 1
+        self.log.write(
+            "hook",
+            name=frame.name,
+            agent=frame.agent,
+            bytes=len(frame.body),
+            answer=len(text),
+            ms=(time.monotonic() - began) * 1000,
+            failure=failure,
+        )
+        return text if not text or text.endswith(b"\n") else text + b"\n"
+
+    def answer_tool(self, frame: ToolFrame) -> bytes:
+        """The reply line of one request."""
+        from mash_plugin.daemon.methods import run
+
+        began = time.monotonic()
+        try:
+            line = wire.result_line(run(self, frame))
+            failpoint("after_commit_before_reply")
+            failure = "-"
+        except MashError as error:
+            line, failure = wire.error_line(error), error.code
+        except Exception as error:  # the reply's boundary: the cause goes to the log
+            line, failure = wire.error_line(Internal(outcome="unknown")), _name(error)
+        self.load.calls_answered += 1
+        ms = (time.monotonic() - began) * 1000
+        method = frame.method if frame.method.isidentifier() else "?"
+        self.log.write("call", method=method, ms=ms, answer=len(line), failure=failure)
+        return line
+
+    def is_busy(self) -> bool:
+        """Whether work is queued that must not be cut off."""
+        return self.workers is not None and self.workers.is_busy()
+
+    def close(self) -> None:
+        """Finish what is queued and close the stores."""
+        if self.workers:
+            self.workers.close()
+        if self.node:
+            self.node.close()
+
+
+def _name(error: Exception) -> str:
+    """The class of an error and the line that raised it: never its text, which may quote."""
+    last = error.__traceback__
+    while last and last.tb_next:
+        last = last.tb_next
+    if last is None:
+        return type(error).__name__
+    file = os.path.basename(last.tb_frame.f_code.co_filename)
+    return f"{type(error).__name__}@{file}:{last.tb_lineno}"

@@ -1,0 +1,190 @@
+"""Work off the request path: index, hook state, checkpoints and the daily backup."""
+
+import os
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+
+from mash_plugin.chats.index import IndexReport, Progress
+from mash_plugin.daemon.clock import now_ms
+from mash_plugin.daemon.log import Log
+from mash_plugin.daemon.node import Node
+from mash_plugin.errors import MashError
+from mash_plugin.memory.call import Caller
+
+FIRST_INDEX_AFTER_S = 1.0
+"""A hook that started the daemon has its answer by then."""
+INDEX_EVERY_S = 15 * 60
+STATE_AFTER_S = 1.0
+"""Hook state is written this long after its first unsaved change."""
+CHECKPOINT_EVERY_S = 60.0
+BACKUP_EVERY_S = 10 * 60
+"""How often it is asked whether the day's backup is due."""
+
+
+@dataclass(slots=True)
+class IndexRun:
+    """The full index run that goes on, or the last one."""
+
+    number: int = 0
+    is_running: bool = False
+    progress: Progress | None = None
+    report: IndexReport | None = None
+    error: dict[str, object] | None = None
+
+
+@dataclass(slots=True)
+class _Due:
+    """When each kind of work is to be done next, on the monotonic clock."""
+
+    index: float
+    checkpoint: float
+    backup: float
+    state: float | None = None
+    transcripts: dict[tuple[str, str], None] = field(default_factory=dict)
+
+
+class Workers:
+    """One thread at low priority, so that a full index never delays a hook."""
+
+    def __init__(self, node: Node, log: Log) -> None:
+        now = time.monotonic()
+        self.index_run = IndexRun()
+        self._node = node
+        self._log = log
+        self._due = _Due(now + FIRST_INDEX_AFTER_S, now + CHECKPOINT_EVERY_S, now + 5.0)
+        self._changed = threading.Condition()
+        self._is_closed = False
+        self._is_working = False
+        node.on_transcript = self._transcript_grew
+        node.on_hook_state = self._state_changed
+        self._thread = threading.Thread(target=self._run, name="background", daemon=True)
+        self._thread.start()
+
+    def start_index(self) -> int:
+        """Begin a full index run, or join the one that goes on; its number."""
+        with self._changed:
+            if not self.index_run.is_running:
+                self.index_run = IndexRun(self.index_run.number + 1, is_running=True)
+                self._due.index = 0.0
+                self._changed.notify()
+            return self.index_run.number
+
+    def is_busy(self) -> bool:
+        """Whether something waits or is being done that the daemon should not exit before."""
+        with self._changed:
+            due = self._due
+            return bool(
+                self._is_working
+                or due.transcripts
+                or due.state is not None
+                or self.index_run.is_running
+            )
+
+    def close(self) -> None:
+        """Stop at the next safe place, then save the hooks' state."""
+        with self._changed:
+            self._is_closed = True
+            self._changed.notify()
+        self._thread.join(10.0)
+        self._try("hook-state", self._save_state)
+
+    def _transcript_grew(self, agent: str, path: str) -> None:
+        with self._changed:
+            self._due.transcripts[agent, path] = None
+            self._changed.notify()
+
+    def _state_changed(self) -> None:
+        with self._changed:
+            if self._due.state is None:
+                self._due.state = time.monotonic() + STATE_AFTER_S
+                self._changed.notify()
+
+    def _run(self) -> None:
+        with suppress(OSError, AttributeError):
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 10)
+        while True:
+            with self._changed:
+                self._is_working = False
+                name, work = self._next_work()
+                while work is None and not self._is_closed:
+                    self._changed.wait(self._wait_s())
+                    name, work = self._next_work()
+                if self._is_closed or work is None:
+                    return
+                self._is_working = True
+            self._try(name, work)
+
+    def _next_work(self) -> tuple[str, Callable[[], None] | None]:
+        """What is due first; marks it as taken."""
+        now, due = time.monotonic(), self._due
+        if due.state is not None and now >= due.state:
+            due.state = None
+            return "hook-state", self._save_state
+        if due.transcripts:
+            agent, path = next(iter(due.transcripts))
+            del due.transcripts[agent, path]
+            return "transcript", lambda: self._index_one(agent, path)
+        if now >= due.index:
+            due.index = now + INDEX_EVERY_S
+            return "index", self._index_all
+        if now >= due.backup:
+            due.backup = now + BACKUP_EVERY_S
+            return "backup", self._back_up
+        if now >= due.checkpoint:
+            due.checkpoint = now + CHECKPOINT_EVERY_S
+            return "checkpoint", self._node.checkpoint
+        return "", None
+
+    def _wait_s(self) -> float:
+        due = self._due
+        soonest = min(due.index, due.checkpoint, due.backup, due.state or due.index)
+        return max(0.01, soonest - time.monotonic())
+
+    def _try(self, name: str, work: Callable[[], None]) -> None:
+        try:
+            work()
+        except MashError as error:
+            self._log.write("background", work=name, failure=error.code)
+        except Exception as error:  # the thread's boundary: the next piece of work must go on
+            self._log.write("background", work=name, failure=type(error).__name__)
+
+    def _save_state(self) -> None:
+        self._node.hook_state.flush(now_ms())
+
+    def _index_one(self, agent: str, path: str) -> None:
+        self._node.chats.refresh_path(agent, path, now_ms())
+
+    def _index_all(self) -> None:
+        with self._changed:
+            if not self.index_run.is_running:
+                self.index_run = IndexRun(self.index_run.number + 1, is_running=True)
+        run = self.index_run
+
+        def note(progress: Progress) -> None:
+            run.progress = progress
+
+        try:
+            run.report = self._node.chats.refresh_all(
+                now_ms(), progress=note, should_stop=lambda: self._is_closed
+            )
+            if run.report.rewritten:
+                self._recheck(run.report.rewritten)
+        except MashError as error:
+            run.error = error.as_json()
+            raise
+        finally:
+            run.is_running = False
+        self._log.write("index", **asdict(run.report) | {"rewritten": len(run.report.rewritten)})
+
+    def _recheck(self, chat_ids: tuple[str, ...]) -> None:
+        from mash_plugin.memory.freshness import recheck
+
+        recheck(self._node.call(Caller(), now_ms(), {}), chat_ids)
+
+    def _back_up(self) -> None:
+        from mash_plugin.store.backup import daily
+
+        daily(self._node.store, self._node.paths.backups, now_ms())
