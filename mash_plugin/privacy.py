@@ -42,8 +42,8 @@ def split_private(text: str) -> tuple[str, tuple[str, ...]]:
 def persons_own(text: str) -> str:
     """What the person wrote in their own words: no fenced code, quoted lines or pasted text.
 
-    Between the first opening and the last closing tag nothing counts: pasted text may hold
-    a closing tag of its own, with words behind it that would pass for the person's.
+    A paste ends at the last closing tag with its own ID, or else at the last of all: pasted
+    text may hold closing tags too, with words behind them that would pass for the person's.
     """
     text = _PASTED.sub(GAP, text)
     if "`" in text or "~" in text or ">" in text or "\uff1e" in text:
@@ -87,7 +87,7 @@ _TAG = re.compile(
 )
 # Claude Code closes a paste with its own ID again, which pasted text cannot know (2.1.332).
 _PASTED = re.compile(
-    r'<pasted_content id="([^"<>]{1,64})">.*?</pasted_content id="\1">'
+    r'<pasted_content id="([^"<>]{1,64})">.*</pasted_content id="\1">'
     r"|<(pasted_content|system-reminder)\b(?:.*</\2\b[^<>]*>|.*)",
     re.IGNORECASE | re.DOTALL,
 )

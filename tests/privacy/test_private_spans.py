@@ -1,0 +1,99 @@
+"""Private spans in every form that someone may write them."""
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mash_plugin.privacy import PRIVATE_MARK, persons_own, split_private
+
+SECRET = "the ledger moves on Friday"
+
+
+@pytest.mark.spec("R-176")
+@pytest.mark.parametrize(
+    "span",
+    [
+        "<private>{}</private>",
+        "<PRIVATE>{}</Private>",
+        '<private reason="not yet">{}</private>',
+        '<private reason="a > b">{}</private>',
+        "< private >{}</ private >",
+        "<private\n>{}</private>",
+        "\uff1cprivate\uff1e{}\uff1c/private\uff1e",
+        "\uff1cｐｒｉｖａｔｅ\uff1e{}\uff1c／ｐｒｉｖａｔｅ\uff1e",
+        "&lt;private&gt;{}&lt;/private&gt;",
+        "&#60;private&#62;{}&#60;/private&#62;",
+        "\\u003cprivate\\u003e{}\\u003c/private\\u003e",
+        "<private><private>a</private>{}</private>",
+        "```\n<private>{}</private>\n```",
+    ],
+)
+def test_a_span_leaves_the_text_in_every_form(span: str) -> None:
+    visible, inner = split_private("Use Postgres. " + span.format(SECRET) + " Thanks.")
+    assert SECRET not in visible
+    assert "Use Postgres." in visible
+    assert "Thanks." in visible
+    assert any(SECRET in text for text in inner)
+
+
+@pytest.mark.spec("R-176")
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"Use Postgres. <private>{SECRET}\n\nand so on",
+        f"Use Postgres. <private>a <private>b</private> {SECRET}",
+        f"Use Postgres. <private/>{SECRET}",
+        f"Use Postgres. <private {SECRET}",
+        f"Use Postgres. &lt;private {SECRET}",
+    ],
+)
+def test_an_unclosed_span_runs_to_the_end(text: str) -> None:
+    visible, inner = split_private(text)
+    assert visible == "Use Postgres. " + PRIVATE_MARK
+    assert SECRET not in visible
+    assert inner or text.endswith(SECRET)
+
+
+@pytest.mark.spec("R-176")
+def test_a_span_split_over_two_blocks_is_one_span() -> None:
+    visible, inner = split_private("\n".join(["Yes. <private>half", "other half</private> Go."]))
+    assert visible == f"Yes. {PRIVATE_MARK} Go."
+    assert inner == ("half\nother half",)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["a <privateKey> b", "<private-data>", "private: yes", "a private </b>", "</private> alone"],
+)
+def test_what_is_no_span_stays(text: str) -> None:
+    assert split_private(text) == (text, ())
+
+
+def test_words_on_both_sides_of_a_span_do_not_join() -> None:
+    visible, _inner = split_private("We will <private>not</private> use it.")
+    assert "We will use it." not in " ".join(visible.split())
+
+
+@given(st.text(), st.text(alphabet=st.characters(exclude_characters="<>&\\＜＞﹤﹥")))
+def test_no_text_around_a_span_brings_it_back(before: str, secret: str) -> None:
+    secret = f"qqq{secret}qqq"
+    visible, _inner = split_private(f"{before.replace('qqq', '')}<private>{secret}</private>")
+    assert secret not in visible
+
+
+@pytest.mark.parametrize(
+    "piece", ["<private ", "< ", "&lt;private ", "<private>", "\\u003c", "> \n"]
+)
+def test_time_grows_with_the_length_of_hostile_text_alone(piece: str) -> None:
+    def spent(count: int) -> float:
+        text, spans = piece * count, []
+        for _ in range(3):
+            began = time.perf_counter()
+            split_private(text)
+            persons_own(text)
+            spans.append(time.perf_counter() - began)
+        return min(spans)
+
+    assert spent(40_000) < 12 * spent(10_000) + 0.01
