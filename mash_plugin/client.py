@@ -226,18 +226,25 @@ def _exchange(connection: socket.socket, line: bytes, deadline: float) -> bytes:
 
 def _make_room(paths: Paths, deadline: float) -> None:
     """Ask an older daemon to end, and wait until it has. Raises UpgradeNeeded when it will not."""
-    connection = connect(paths, 2.0)
-    if connection is None:
+    witness, connection = watch(paths, 2.0), connect(paths, 2.0)
+    if witness is None or connection is None:
         return
     with connection:
-        witness = connect(paths, 2.0)
         wire.read_reply(_exchange(connection, _drain_line(), deadline))
-        if witness is not None:
-            wait_for_end(witness, deadline)
+    wait_for_end(witness, deadline)
+
+
+def watch(paths: Paths, timeout_s: float) -> socket.socket | None:
+    """A connection that ends with the daemon's process, None where none runs."""
+    witness = connect(paths, timeout_s)
+    if witness is not None:
+        with suppress(OSError):
+            witness.sendall(wire.LEASE_LINE)
+    return witness
 
 
 def wait_for_end(witness: socket.socket, deadline: float) -> bool:
-    """Wait until the daemon at the other end of a silent connection has ended."""
+    """Wait until the daemon that is watched has ended; whether it has."""
     with witness:
         left_ms = max(int((deadline - time.monotonic()) * 1000), 1)
         poller = select.poll()

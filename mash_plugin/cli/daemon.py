@@ -94,7 +94,7 @@ def _tell(body: dict[str, Any], as_json: bool) -> int:
 
 def _stop(paths: Paths) -> None:
     """End the daemon and wait for it. Raises DaemonUnavailable when it cannot be ended."""
-    witness = client.connect(paths, DEAF_AFTER_S)
+    witness = client.watch(paths, DEAF_AFTER_S)
     if witness is None:
         return
     pid = wire.peer_pid(witness)

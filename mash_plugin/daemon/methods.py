@@ -2,6 +2,7 @@
 
 import importlib
 import os
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
@@ -11,10 +12,10 @@ from mash_plugin.config import SWITCHES
 from mash_plugin.daemon import lifecycle
 from mash_plugin.daemon.clock import now_ms
 from mash_plugin.daemon.frames import ToolFrame
-from mash_plugin.errors import InvalidArgument, UpgradeNeeded
+from mash_plugin.daemon.requests import Requests, place_of
+from mash_plugin.errors import Internal, InvalidArgument, MashError, UpgradeNeeded
 
 if TYPE_CHECKING:
-    from mash_plugin.daemon.requests import Requests
     from mash_plugin.daemon.workers import Workers
     from mash_plugin.memory.call import Caller
 
@@ -30,7 +31,25 @@ TOOLS = {
 """name → module and function(call, params), imported when first asked for."""
 
 
-def run(requests: "Requests", frame: ToolFrame) -> Mapping[str, Any]:
+def answer(requests: Requests, frame: ToolFrame) -> bytes:
+    """The reply line of one request: every failure becomes one here."""
+    began = time.monotonic()
+    try:
+        line = wire.result_line(run(requests, frame))
+        lifecycle.failpoint("after_commit_before_reply")
+        failure = "-"
+    except MashError as error:
+        line, failure = wire.error_line(error), error.code
+    except Exception as error:  # the reply's boundary: the cause goes to the log
+        line, failure = wire.error_line(Internal(outcome="unknown")), place_of(error)
+    requests.load.calls_answered += 1
+    ms = (time.monotonic() - began) * 1000
+    method = frame.method if frame.method in METHODS else "?"
+    requests.log.write("call", method=method, ms=ms, answer=len(line), failure=failure)
+    return line
+
+
+def run(requests: Requests, frame: ToolFrame) -> Mapping[str, Any]:
     """The result of one request. Raises what the method raises; see `errors`."""
     if frame.method in OWN:
         return OWN[frame.method](requests, frame.params)
@@ -62,7 +81,7 @@ def caller_of(body: Mapping[str, Any]) -> "Caller":
     )
 
 
-def ping(requests: "Requests", _params: Mapping[str, Any]) -> dict[str, Any]:
+def ping(requests: Requests, _params: Mapping[str, Any]) -> dict[str, Any]:
     """Who serves: enough to know whether to go on with it."""
     from importlib.metadata import version
 
@@ -75,7 +94,7 @@ def ping(requests: "Requests", _params: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def status(requests: "Requests", params: Mapping[str, Any]) -> dict[str, Any]:
+def status(requests: Requests, params: Mapping[str, Any]) -> dict[str, Any]:
     """The daemon, the store and what is switched off, for people and for `mash doctor`."""
     paths = requests.paths
     body = ping(requests, params)
@@ -106,18 +125,18 @@ def status(requests: "Requests", params: Mapping[str, Any]) -> dict[str, Any]:
     return body
 
 
-def heartbeats(requests: "Requests", _params: Mapping[str, Any]) -> dict[str, Any]:
+def heartbeats(requests: Requests, _params: Mapping[str, Any]) -> dict[str, Any]:
     """When each hook of each agent was last seen."""
     return {"hooks": requests.open_node().hook_state.heartbeats()}
 
 
-def stop(requests: "Requests", _params: Mapping[str, Any]) -> dict[str, Any]:
+def stop(requests: Requests, _params: Mapping[str, Any]) -> dict[str, Any]:
     """End after what is under way."""
     requests.stop("asked")
     return {"stopping": True, "pid": os.getpid()}
 
 
-def drain(requests: "Requests", params: Mapping[str, Any]) -> dict[str, Any]:
+def drain(requests: Requests, params: Mapping[str, Any]) -> dict[str, Any]:
     """Make room for a newer version, once a minute at most."""
     wanted = params.get("protocol")
     if not isinstance(wanted, int) or wanted <= wire.PROTOCOL:
@@ -131,21 +150,21 @@ def drain(requests: "Requests", params: Mapping[str, Any]) -> dict[str, Any]:
     return {"stopping": True, "pid": os.getpid()}
 
 
-def index(requests: "Requests", _params: Mapping[str, Any]) -> dict[str, Any]:
+def index(requests: Requests, _params: Mapping[str, Any]) -> dict[str, Any]:
     """Begin to read all new transcripts; `index_progress` tells how far it is."""
     requests.open_node()
     assert requests.workers is not None  # noqa: S101 - made with the node
     return {"run": requests.workers.start_index()}
 
 
-def index_progress(requests: "Requests", _params: Mapping[str, Any]) -> dict[str, Any]:
+def index_progress(requests: Requests, _params: Mapping[str, Any]) -> dict[str, Any]:
     """How far the full index run is, or what the last one found."""
     requests.open_node()
     assert requests.workers is not None  # noqa: S101 - made with the node
     return _index_state(requests.workers)
 
 
-OWN: dict[str, Callable[["Requests", Mapping[str, Any]], dict[str, Any]]] = {
+OWN: dict[str, Callable[[Requests, Mapping[str, Any]], dict[str, Any]]] = {
     "ping": ping,
     "status": status,
     "heartbeats": heartbeats,

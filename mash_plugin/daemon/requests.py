@@ -1,4 +1,4 @@
-"""Answer the frames: the place where every failure of a request becomes a reply."""
+"""What requests are answered with: the node, or why there is none; and the hooks' answers."""
 
 import os
 import threading
@@ -7,10 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from mash_plugin import wire
 from mash_plugin.daemon.clock import now_ms
-from mash_plugin.daemon.frames import HookFrame, ToolFrame
-from mash_plugin.daemon.lifecycle import failpoint
+from mash_plugin.daemon.frames import HookFrame
 from mash_plugin.daemon.log import Log
 from mash_plugin.errors import Internal, MashError
 from mash_plugin.paths import Paths
@@ -88,7 +86,7 @@ class Requests:
             text = answer(node, frame.name, frame.agent, frame.switches, frame.body)
             failure = "-"
         except Exception as error:  # the hook's boundary: silence
-            text, failure = b"", _name(error)
+            text, failure = b"", place_of(error)
         self.load.hooks_answered += 1
         self.log.write(
             "hook",
@@ -100,25 +98,6 @@ class Requests:
             failure=failure,
         )
         return text if not text or text.endswith(b"\n") else text + b"\n"
-
-    def answer_tool(self, frame: ToolFrame) -> bytes:
-        """The reply line of one request."""
-        from mash_plugin.daemon.methods import run
-
-        began = time.monotonic()
-        try:
-            line = wire.result_line(run(self, frame))
-            failpoint("after_commit_before_reply")
-            failure = "-"
-        except MashError as error:
-            line, failure = wire.error_line(error), error.code
-        except Exception as error:  # the reply's boundary: the cause goes to the log
-            line, failure = wire.error_line(Internal(outcome="unknown")), _name(error)
-        self.load.calls_answered += 1
-        ms = (time.monotonic() - began) * 1000
-        method = frame.method if frame.method.isidentifier() else "?"
-        self.log.write("call", method=method, ms=ms, answer=len(line), failure=failure)
-        return line
 
     def is_busy(self) -> bool:
         """Whether work is queued that must not be cut off."""
@@ -132,7 +111,7 @@ class Requests:
             self.node.close()
 
 
-def _name(error: Exception) -> str:
+def place_of(error: Exception) -> str:
     """The class of an error and the line that raised it: never its text, which may quote."""
     last = error.__traceback__
     while last and last.tb_next:

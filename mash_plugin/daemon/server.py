@@ -29,6 +29,7 @@ CHUNK = 1 << 16
 HOOK_WORKERS = 4
 TOOL_WORKERS = 8
 QUIET_S = 0.05
+LAST_WORDS_S = 0.5
 LAST_WORK_S = 5.0
 
 
@@ -303,10 +304,13 @@ class DaemonServer:
             self._selector.register(self._listener, selectors.EVENT_READ)
         began = time.monotonic()
         # Nobody finds the socket any more; those in its queue are served.
-        while time.monotonic() - began < LAST_WORK_S:
+        while (spent_s := time.monotonic() - began) < LAST_WORK_S:
             before = self._requests.load.connections
             self._turn(QUIET_S)
-            if self._requests.load.connections == before and not self._unfinished():
+            waiting = self._unfinished()
+            if spent_s > LAST_WORDS_S:  # those that have not said what they want have lost it
+                waiting = [c for c in waiting if c.is_working or c.outgoing]
+            if self._requests.load.connections == before and not waiting:
                 break
         self._selector.unregister(self._listener)
         self._listener.close()
@@ -320,4 +324,6 @@ def _hook(requests: Requests, frame: HookFrame) -> bytes:
 
 
 def _tool(requests: Requests, frame: ToolFrame) -> bytes:
-    return requests.answer_tool(frame)
+    from mash_plugin.daemon.methods import answer  # what a hook does not wait for
+
+    return answer(requests, frame)
