@@ -65,7 +65,7 @@ def chat_by_session(db: Connection, session_id: str) -> Chat | None:
     return None if row is None else as_chat(row)
 
 
-def chats_ofas_message(db: Connection, message_id: str) -> list[Chat]:
+def chats_of_message(db: Connection, message_id: str) -> list[Chat]:
     """Every chat that holds a message, the oldest first."""
     return [as_chat(r) for r in db.all(SQL.chats_of_message, {"message_id": message_id})]
 
