@@ -1,0 +1,214 @@
+"""What many tests share: a home of its own, open stores, a clock, and the standard chats."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mash_plugin.chats.index import ChatIndex
+from mash_plugin.config import Settings
+from mash_plugin.memory.call import Call, Caller
+from mash_plugin.memory.reading import get_record, list_records
+from mash_plugin.memory.recall import recall_records
+from mash_plugin.memory.record import apply_change
+from mash_plugin.paths import Paths, find_paths
+from mash_plugin.protocol import validate
+from mash_plugin.store.open import open_chats, open_store
+from tests.support.transcripts import ClaudeTranscript, CodexTranscript, write_repository
+
+NOW = 1_796_100_000_000
+SHOP = "github.com/acme/shop"
+QUESTION = "Which vector store should we use locally?"
+PROPOSAL = "I propose Qdrant for local search."
+CHOICE = "Yes, let's use Qdrant."
+SPLIT = "I split the index code into two modules because the parser is reused."
+Json = dict[str, Any]
+
+
+@dataclass
+class Clock:
+    """The time that calls see; tests move it."""
+
+    now: int = NOW
+
+    def advance(self, milliseconds: int) -> int:
+        self.now += milliseconds
+        return self.now
+
+
+@dataclass
+class Memory:
+    """The use cases over open stores, called as the daemon calls them."""
+
+    call: Call
+    clock: Clock
+    claude_root: Path
+    codex_root: Path
+    projects: Path
+    waited: list[float] = field(default_factory=list)
+    numbers: Iterator[int] = field(default_factory=lambda: count(1))
+
+    def record(self, request: Json) -> Json:
+        return apply_change(self._now(), validate("record", request))
+
+    def recall(self, **request: Any) -> Json:
+        return recall_records(self._now(), validate("recall_records", request))
+
+    def get(self, record_id: str, **request: Any) -> Json:
+        return get_record(self._now(), validate("get_record", {"id": record_id, **request}))
+
+    def pages(self, **request: Any) -> Json:
+        return list_records(self._now(), validate("list_records", request))
+
+    def create(self, body: Json, evidence: list[Json], **change: Any) -> Json:
+        """Create under an operation ID of its own; the scope is the shop's repository."""
+        change = {"scope": {"kind": "repository", "identity": SHOP}, **change}
+        operation_id = change.pop("operation_id", f"operation-{next(self.numbers)}")
+        return self.record(
+            {
+                "operation_id": operation_id,
+                "change": {"action": "create", "body": body, "evidence": evidence, **change},
+            }
+        )
+
+    def candidate(self, statement: str, session_id: str = "s-1", **change: Any) -> Json:
+        """A candidate decision that rests on the first question of a session."""
+        return self.create(
+            {"statement": statement, "details": {"kind": "decision", "state": "proposed"}},
+            [{"session_id": session_id, "quote": QUESTION}],
+            **change,
+        )
+
+    def established(self, statement: str, **change: Any) -> Json:
+        """An accepted decision that the person endorsed."""
+        return self.create(
+            {
+                "statement": statement,
+                "review": "established",
+                "details": {"kind": "decision", "state": "accepted"},
+            },
+            [{"session_id": "s-1", "quote": CHOICE, "purpose": "endorsement"}],
+            **change,
+        )
+
+    def count_records(self) -> int:
+        with self.call.store.reading() as db:
+            row = db.one("SELECT count(*) FROM records")
+        assert row is not None
+        return int(row[0])
+
+    def set(self, **settings: Any) -> None:
+        """Change settings."""
+        self.call = replace(self.call, settings=replace(self.call.settings, **settings))
+
+    def come_from(self, **caller: Any) -> None:
+        """Change who calls."""
+        self.call = replace(self.call, caller=Caller(**caller))
+
+    def on_wait(self, act: Callable[[float], None]) -> None:
+        """What happens while the daemon waits for a host to flush."""
+
+        def wait(seconds: float) -> None:
+            self.waited.append(seconds)
+            act(seconds)
+
+        self.call = replace(self.call, wait=wait)
+
+    def index(self) -> tuple[str, ...]:
+        """Index everything; the chats that were rewritten."""
+        return self.call.chats.refresh_all(self.clock.now).rewritten
+
+    def _now(self) -> Call:
+        return replace(self.call, now=self.clock.now)
+
+
+@dataclass
+class Shop:
+    """FX-CHAT: the IDs of its messages."""
+
+    transcript: ClaudeTranscript
+    question: str
+    proposal: str
+    choice: str
+    split: str
+    chat: str = "claude-code-s-1"
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Paths:
+    """The paths of a MASH_HOME of its own, outside any work tree."""
+    return find_paths({"MASH_HOME": str(tmp_path / "mash home")})
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def memory(home: Paths, clock: Clock, tmp_path: Path) -> Iterator[Memory]:
+    """Open stores over empty transcript roots, and two clones of the shop."""
+    claude_root, codex_root = tmp_path / "claude", tmp_path / "codex"
+    claude_root.mkdir()
+    codex_root.mkdir()
+    store, chats = open_store(home, clock.now), open_chats(home)
+    index = ChatIndex(
+        chats, lambda: [("claude-code", str(claude_root)), ("codex", str(codex_root))]
+    )
+    ids = count(1)
+    call = Call(store, index, Settings(), clock.now, lambda: f"r{next(ids):031}")
+    made = Memory(call, clock, claude_root, codex_root, tmp_path / "projects")
+    made.on_wait(lambda _seconds: None)
+    write_repository(made.projects / "w" / "shop", f"git@{SHOP.replace('/', ':', 1)}.git")
+    write_repository(made.projects / "w3" / "shop", f"https://{SHOP}")
+    (made.projects / "w2" / "shop").mkdir(parents=True)
+    yield made
+    store.close()
+    chats.close()
+
+
+@pytest.fixture
+def shop(memory: Memory) -> Shop:
+    """FX-CHAT, written and not indexed."""
+    transcript = ClaudeTranscript(memory.claude_root, str(memory.projects / "w" / "shop"), "s-1")
+    return Shop(
+        transcript,
+        transcript.person(QUESTION),
+        transcript.agent(PROPOSAL),
+        transcript.person(CHOICE),
+        transcript.agent(SPLIT),
+    )
+
+
+@pytest.fixture
+def second_shop(memory: Memory) -> ClaudeTranscript:
+    """FX-CHAT2: a later session of the same project."""
+    transcript = ClaudeTranscript(memory.claude_root, str(memory.projects / "w" / "shop"), "s-2")
+    transcript.person("Qdrant works well, keep it.")
+    return transcript
+
+
+@pytest.fixture
+def other_shop(memory: Memory) -> ClaudeTranscript:
+    """FX-OTHER: a folder of the same name without a repository."""
+    transcript = ClaudeTranscript(memory.claude_root, str(memory.projects / "w2" / "shop"), "s-9")
+    transcript.person(QUESTION)
+    return transcript
+
+
+@pytest.fixture
+def codex_shop(memory: Memory) -> CodexTranscript:
+    """FX-CODEX: the same conversation in Codex, in another clone."""
+    transcript = CodexTranscript(
+        memory.codex_root,
+        str(memory.projects / "w3" / "shop"),
+        "01a22b46-ef78-7e32-8ff3-ca6f94ba9da4",
+    )
+    transcript.person(QUESTION)
+    transcript.agent(PROPOSAL)
+    transcript.person(CHOICE)
+    transcript.agent(SPLIT)
+    return transcript
