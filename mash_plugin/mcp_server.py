@@ -22,7 +22,7 @@ from mcp.server.lowlevel.server import Server
 from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
 
-from mash_plugin import client
+from mash_plugin.client import call, lease
 from mash_plugin.errors import InvalidArgument, MashError
 from mash_plugin.paths import find_paths
 from mash_plugin.protocol import tool_schemas
@@ -76,8 +76,8 @@ def build_server() -> Server[dict[str, Any]]:
                 code=types.INVALID_PARAMS,
                 message=f"Unknown tool: {params.name[:100]}. This server has {known}.",
             )
-        call = partial(_call, params.name, params.arguments or {}, caller_of(context))
-        return await anyio.to_thread.run_sync(call, abandon_on_cancel=True, limiter=limiter)
+        ask = partial(_call, params.name, params.arguments or {}, caller_of(context))
+        return await anyio.to_thread.run_sync(ask, abandon_on_cancel=True, limiter=limiter)
 
     return Server(
         "mash",
@@ -111,7 +111,7 @@ async def _serve() -> None:
 
 def _call(name: str, arguments: dict[str, Any], caller: dict[str, Any]) -> types.CallToolResult:
     try:
-        return _result(client.call(name, arguments, caller=caller), is_error=False)
+        return _result(call(name, arguments, caller=caller), is_error=False)
     except MashError as error:
         return _result({"error": error.as_json()}, is_error=True)
     except (TypeError, ValueError, RecursionError) as error:
@@ -130,5 +130,5 @@ def _result(body: dict[str, Any], *, is_error: bool) -> types.CallToolResult:
 
 def _hold_lease() -> None:
     """Keep one idle connection, so that the daemon lives while this client does."""
-    with suppress(MashError, OSError), client.lease(find_paths(os.environ)):
+    with suppress(MashError, OSError), lease(find_paths(os.environ)):
         threading.Event().wait()

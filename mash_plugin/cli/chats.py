@@ -6,7 +6,6 @@ from typing import Any
 import click
 import orjson
 
-from mash_plugin.cli.tools import utf8
 from mash_plugin.render.text import clean, local_date, shorten
 
 TITLE_CHARS = 70
@@ -21,7 +20,7 @@ SNIPPET_CHARS = 300
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def search(words: tuple[str, ...], here: bool, limit: int, offset: int, as_json: bool) -> int:
     """Find messages of earlier chats that hold WORDS; exit code 1 when there are none."""
-    request = {"query": utf8(" ".join(words)), "limit": limit, "offset": offset}
+    request = {"query": _plain(" ".join(words)), "limit": limit, "offset": offset}
     result = _call("search_chats", request, here)
     if as_json:
         click.echo(orjson.dumps(result).decode())
@@ -59,6 +58,11 @@ def _call(tool: str, request: dict[str, Any], here: bool) -> dict[str, Any]:
     if here:
         request["scope"] = _scope_here()
     return client.call(tool, request, caller={"agent": "mash"})
+
+
+def _plain(text: str) -> str:
+    """The argument without bytes that are no UTF-8."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def _scope_here() -> dict[str, str]:

@@ -56,7 +56,7 @@ def cli() -> None:
 
 def main() -> NoReturn:
     """Run one command and end the process with its exit code."""
-    speak_utf8()
+    use_utf8()
     sys.exit(run(sys.argv[1:]))
 
 
@@ -97,8 +97,11 @@ def exit_code(error: MashError) -> int:
             return 1
 
 
-def speak_utf8() -> None:
-    """Write UTF-8 whatever the locale says, and never fail on a lone surrogate."""
+def use_utf8() -> None:
+    """Read and write UTF-8 whatever the locale says, and never fail on a lone surrogate."""
+    if sys.getfilesystemencoding().lower() != "utf-8":
+        # Paths and arguments were decoded already: only a new start decodes them rightly.
+        os.execv(sys.executable, [sys.executable, "-X", "utf8", *sys.orig_argv[1:]])  # noqa: S606
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")

@@ -79,6 +79,7 @@ def add_roots(config_file: str, roots: Mapping[str, str]) -> list[str]:
     if added:
         file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         temporary = file.with_name(f".{file.name}.{os.getpid()}")
+        temporary.touch(0o600)
         temporary.write_bytes(tomlkit.dumps(document).encode())
         temporary.replace(os.path.realpath(file))
     return added

@@ -1,6 +1,5 @@
 """`mash mcp` for agents and `mash call` for scripts: the same methods, two ways in."""
 
-import os
 import sys
 from typing import Any
 
@@ -38,13 +37,8 @@ def call(tool: str, arguments: str) -> int:
     return 0
 
 
-def utf8(text: str) -> str:
-    """An argument as UTF-8: under LANG=C without UTF-8 mode Python splits it into surrogates."""
-    return os.fsencode(text).decode("utf-8", "replace")
-
-
 def _parsed(arguments: str) -> dict[str, Any]:
-    data = sys.stdin.buffer.read() if arguments == "-" else utf8(arguments).encode()
+    data = sys.stdin.buffer.read() if arguments == "-" else arguments.encode("utf-8", "replace")
     try:
         parsed = orjson.loads(data or b"{}")
     except ValueError as error:

@@ -94,10 +94,14 @@ def _remove_program(paths: Paths) -> None:
     current = Path(paths.data) / "current"
     if link.is_symlink() and os.readlink(link) == str(current / "bin" / "mash"):
         link.unlink()
+    if paths.home:
+        remove_if_empty(folder)
     if current.is_symlink():
         current.unlink()
     shutil.rmtree(Path(paths.data) / "envs", ignore_errors=True)
     remove_if_empty(Path(paths.data))
+    if paths.home:
+        remove_if_empty(Path(paths.home))
 
 
 def _remove_data(paths: Paths) -> None:

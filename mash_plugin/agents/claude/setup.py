@@ -38,6 +38,7 @@ ROOTS_KEY = "claude"
 REVIEW_COMMAND = "set disableAllHooks to false in Claude Code's settings.json"
 MARKETPLACES = "extraKnownMarketplaces"
 PLUGINS = "enabledPlugins"
+DECLINED = "declinedPlugins"
 FOLDERS = ("cache", "data", "marketplaces")
 OURS = ((MARKETPLACES, MARKETPLACE), (PLUGINS, PLUGIN_ID))
 
@@ -119,6 +120,7 @@ def remove(place: Place, before: Before | None, environ: Mapping[str, str]) -> b
         ):
             _try_client([place.client, "plugin", *arguments], environ)
     _settle(file, wanted, before)
+    _withdraw_decline(place, environ)
     _remove_leftovers(place, before)
     return was.state != "absent"
 
@@ -165,6 +167,22 @@ def _settle(file: Path, wanted: str | None, before: Before | None) -> None:
         file.unlink()
     elif text != file.read_text("utf-8"):
         write_settings(file, text)
+
+
+def _withdraw_decline(place: Place, environ: Mapping[str, str]) -> None:
+    """`uninstall` notes the plugin as one that the person declined; they did not."""
+    folder = place.config if "CLAUDE_CONFIG_DIR" in environ else user_home(environ)
+    file = folder / ".claude.json"
+    try:
+        text = file.read_text("utf-8")
+        declined = _parsed(text).get(DECLINED)
+    except (OSError, ValueError):
+        return
+    if not isinstance(declined, list) or PLUGIN_ID not in declined:
+        return
+    text = json_text.remove(text, (DECLINED,))
+    left = [name for name in declined if name != PLUGIN_ID]
+    write_settings(file, json_text.insert(text, (DECLINED,), left) if left else text)
 
 
 def _remove_leftovers(place: Place, before: Before | None) -> None:
