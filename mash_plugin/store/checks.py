@@ -15,7 +15,7 @@ from mash_plugin.store.connect import connect_frozen, connect_reading, refuse_fo
 from mash_plugin.store.faults import disk_message, free_bytes, translated
 from mash_plugin.store.mark import is_suspect
 from mash_plugin.store.migrate import refuse_newer, schema_number
-from mash_plugin.store.open import restore_line
+from mash_plugin.store.open import refuse_if_lost, restore_line
 from mash_plugin.store.sqlite import Connection
 
 State = Literal["ok", "missing", "damaged", "newer", "read_only", "full"]
@@ -54,7 +54,7 @@ def store_report(paths: Paths, *, is_thorough: bool = True) -> StoreReport:
         state=state,
         path=paths.store,
         problem=problem,
-        restore_command=restore_line(paths, good.path) if good else None,
+        restore_command=restore_line(paths) if good else None,
         schema=found.schema if found else None,
         known_schema=schema_number("records"),
         counts=found.counts if found else {},
@@ -71,7 +71,7 @@ def store_report(paths: Paths, *, is_thorough: bool = True) -> StoreReport:
 def _look(paths: Paths, is_thorough: bool) -> tuple[State, str | None, Contents | None]:
     path = paths.store
     if not os.path.lexists(path):
-        return "missing", _missing(paths), None
+        return _lost_or_new(paths)
     try:
         found = _read(path, is_thorough or is_suspect(path))
         refuse_newer(path, found.schema, schema_number("records"))
@@ -108,10 +108,14 @@ def _read(path: str, is_thorough: bool) -> Contents:
             raw.close()
 
 
-def _missing(paths: Paths) -> str:
-    if backups(paths.backups):
-        return f"{paths.store} is missing, but backups of it exist."
-    return f"{paths.store} is not there; it is made when the daemon starts."
+def _lost_or_new(paths: Paths) -> tuple[State, str, None]:
+    try:
+        refuse_if_lost(paths)
+    except StoreDamaged as error:
+        if newest_good(paths.backups):
+            return "missing", error.message, None
+        return "damaged", f"{error.message} No good backup lies in {paths.backups}.", None
+    return "missing", f"{paths.store} is not there; it is made when the daemon starts.", None
 
 
 def _too_open(paths: Paths) -> tuple[str, ...]:

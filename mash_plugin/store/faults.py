@@ -55,12 +55,13 @@ def lost(path: str) -> StoreDamaged:
     )
 
 
-def disk_message(path: str) -> str:
+def disk_message(path: str, *, is_known: bool = True) -> str:
     """Say that the disk is full, where, and how much is free."""
     free = free_bytes(path)
     amount = "free space unknown" if free is None else f"{free} bytes free"
+    outcome = "nothing was saved" if is_known else "it is not known whether it was saved"
     return (
-        f"The disk is full at {path} ({amount}); nothing was saved."
+        f"The disk is full at {path} ({amount}); {outcome}."
         " Free some space and retry the same operation ID."
     )
 

@@ -61,12 +61,28 @@ def open_chats(paths: Paths) -> Database:
         raise
 
 
-def restore_line(paths: Paths, backup_path: str | None) -> str:
-    """The exact shell command that restores the store."""
+def restore_line(paths: Paths) -> str:
+    """The exact shell command that restores the store from the newest good backup.
+
+    It names no backup: a daemon that still reads a deleted store makes a newer one on its way out.
+    """
     from shlex import quote  # here, since it imports `re`
 
-    home = f"env MASH_HOME={quote(paths.home)} " if paths.home else ""
-    return f"{home}mash restore {quote(backup_path)}" if backup_path else f"{home}mash restore"
+    return f"env MASH_HOME={quote(paths.home)} mash restore" if paths.home else "mash restore"
+
+
+def refuse_if_lost(paths: Paths) -> None:
+    """Raise StoreDamaged when the missing store had been there: deleted, not new."""
+    from mash_plugin.store.backup import backups
+
+    if backups(paths.backups):
+        raise StoreDamaged(f"{paths.store} is missing, but backups of it exist.")
+    try:
+        size = os.path.getsize(paths.store + "-wal")
+    except OSError:
+        return
+    if size:
+        raise StoreDamaged(f"{paths.store} is missing, but its log {paths.store}-wal is there.")
 
 
 def check_in_background(database: Database) -> threading.Thread:
@@ -104,7 +120,7 @@ def _store_or_backup(paths: Paths, mark: Mark | None, now: int) -> Database:
     path = paths.store
     try:
         if not os.path.lexists(path):
-            _refuse_if_lost(paths)
+            refuse_if_lost(paths)
             _create(path, "records", "FULL", now)
         elif not os.path.getsize(path):
             raise StoreDamaged(f"{path} is empty; it was left as it is.")
@@ -159,20 +175,6 @@ def _bring_up_to_date(database: Database, family: str, backups: str | None, now:
     migrate(database, family)
 
 
-def _refuse_if_lost(paths: Paths) -> None:
-    """Raise StoreDamaged when the missing store had been there: deleted, not new."""
-    from mash_plugin.store.backup import backups
-
-    if backups(paths.backups):
-        raise StoreDamaged(f"{paths.store} is missing, but backups of it exist.")
-    try:
-        size = os.path.getsize(paths.store + "-wal")
-    except OSError:
-        return
-    if size:
-        raise StoreDamaged(f"{paths.store} is missing, but its log {paths.store}-wal is there.")
-
-
 def _newest_backup(paths: Paths, mark: Mark | None, found: StoreDamaged) -> Database:
     from mash_plugin.store.backup import newest_good, verify
 
@@ -182,7 +184,7 @@ def _newest_backup(paths: Paths, mark: Mark | None, found: StoreDamaged) -> Data
             f"{found.message} No good backup lies in {paths.backups}. Nothing was changed;"
             f" to begin an empty memory, move {paths.store}* and that folder away."
         ) from found
-    line = restore_line(paths, backup.path)
+    line = restore_line(paths)
     problem = StoreDamaged(
         f"{found.message} Nothing was saved; reading the backup {backup.path}. To repair: {line}",
         restore=line,

@@ -13,6 +13,7 @@ from mash_plugin.store import reserve
 from mash_plugin.store.connect import connect, connect_exclusive, connect_frozen
 from mash_plugin.store.faults import disk_message, is_fatal, lost, translated
 from mash_plugin.store.mark import Mark
+from mash_plugin.store.unsaved import is_undone
 
 Row = tuple[Any, ...]
 Params = Mapping[str, Any]
@@ -77,6 +78,8 @@ class Database:
         self._write_lock = threading.RLock()
         with translated(path):
             self._writer = Connection(self._open())
+        self._frames: int | None = None
+        self._writer.raw.set_wal_hook(self._count_frames)
         self._file = _identity(path)
 
     @contextmanager
@@ -121,6 +124,7 @@ class Database:
         with self._write_lock:
             if self.problem:
                 return
+            self._frames = None  # the next write may begin the log anew
             with self._guarded():
                 try:
                     self._writer.run(f"PRAGMA wal_checkpoint({mode})")
@@ -236,6 +240,7 @@ class Database:
             self._access = "existing"
             with translated(self.path):
                 self._writer = Connection(self._open())
+            self._writer.raw.set_wal_hook(self._count_frames)
             self.problem = None
             return
         self._access = "exclusive"
@@ -247,14 +252,22 @@ class Database:
         try:
             with self._guarded():
                 self._writer.raw.execute("COMMIT")
-        except (DiskFull, StoreBusy):
-            # The log's commit frame could not be written, and no checkpoint runs in COMMIT.
+        except StoreBusy:
             self._roll_back()
             raise
+        except DiskFull as error:
+            self._roll_back()
+            if is_undone(self._writer.raw, self._frames):
+                raise
+            raise DiskFull(disk_message(self.path, is_known=False), outcome="unknown") from error
         except MashError as error:
             error.details["outcome"] = "unknown"
             self._roll_back()
             raise
+
+    def _count_frames(self, _raw: apsw.Connection, _name: str, frames: int) -> int:
+        self._frames = frames
+        return apsw.SQLITE_OK
 
     def _roll_back(self) -> None:
         if self._writer.raw.in_transaction:

@@ -105,8 +105,9 @@ def test_a_spoilt_file_is_kept_as_it_is_and_the_backup_is_read(paths: Paths, spo
         assert saved(store) == {1, 2}
         with pytest.raises(StoreDamaged) as caught:
             save(store, 3)
-        assert made.path in caught.value.details["restore"]
+        assert "mash restore" in caught.value.details["restore"]
         assert "Nothing was saved" in caught.value.message
+        assert made.path in caught.value.message
         assert not store.must_exit
     assert Path(paths.store).read_bytes() == content
     with opened(paths) as store:
@@ -150,7 +151,8 @@ def test_a_store_deleted_beside_its_backups_is_not_begun_anew(paths: Paths) -> N
         assert saved(store) == {1}
         with pytest.raises(StoreDamaged, match="missing") as caught:
             save(store, 2)
-        assert caught.value.details["restore"].endswith(f"mash restore '{made.path}'")
+        assert caught.value.details["restore"] in caught.value.message
+        assert made.path in caught.value.message
     assert not os.path.exists(paths.store)
 
 

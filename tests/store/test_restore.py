@@ -41,8 +41,8 @@ def test_a_deleted_store_comes_back_by_the_line_that_the_report_prints(
     assert report.state == "missing"
     assert report.restore_command
     words = shlex.split(report.restore_command)
-    assert words == ["env", f"MASH_HOME={paths.home}", "mash", "restore", made.path]
-    done = restore(paths, words[-1], NOW + DAY)
+    assert words == ["env", f"MASH_HOME={paths.home}", "mash", "restore"]
+    done = restore(paths, None, NOW + DAY)
     assert (done.backup, done.kept, done.counts["receipts"]) == (made.path, None, 2)
     with opened(paths) as store:
         assert saved(store) == {1, 2}

@@ -1,0 +1,122 @@
+"""Hook state: in memory at once, in the store a little later."""
+
+import threading
+
+import pytest
+
+from mash_plugin.errors import DiskFull
+from mash_plugin.records.cues import reminder_due
+from mash_plugin.store.sessions import HookState
+from tests.store.conftest import opened
+from tests.store.saving import DAY, NOW
+
+
+@pytest.fixture
+def database(paths):
+    with opened(paths) as found:
+        yield found
+
+
+def _rows(database, table):
+    with database.reading() as db:
+        return db.all(f"SELECT * FROM {table} ORDER BY 1, 2, 3")  # noqa: S608
+
+
+def test_nothing_is_written_before_the_flush(database):
+    state = HookState(database)
+    state.touch("s", "codex", "session-start", NOW)
+    state.claim_block("s", "startup", NOW)
+    assert _rows(database, "hook_sessions") == []
+    assert state.flush(NOW) == 1
+    assert _rows(database, "hook_sessions") == [("s", "codex", NOW, None, NOW, "startup", NOW)]
+    assert state.flush(NOW) == 0
+
+
+def test_a_new_daemon_goes_on_where_the_old_one_stopped(database):
+    state = HookState(database)
+    state.touch("s", "codex", "session-start", NOW)
+    state.claim_shown("s", "", "a.py", ["r-1"], NOW)
+    state.flush(NOW)
+    later = HookState(database)
+    assert later.touch("s", "codex", "file-read", NOW + 5).first_seen_at == NOW
+    assert later.claim_shown("s", "", "a.py", ["r-1", "r-2"], NOW + 5) == {"r-2"}
+
+
+def test_a_compaction_forgets_what_was_shown_on_disk_too(database):
+    state = HookState(database)
+    state.touch("s", "codex", "file-read", NOW)
+    state.claim_shown("s", "", "a.py", ["r-1"], NOW)
+    state.flush(NOW)
+    state.claim_block("s", "compact", NOW + 1)
+    state.claim_shown("s", "", "b.py", ["r-2"], NOW + 2)
+    state.flush(NOW + 2)
+    assert _rows(database, "hook_files") == [("s", "", "b.py", "r-2", NOW + 2)]
+
+
+def test_a_flush_that_fails_loses_nothing(database, monkeypatch):
+    state = HookState(database)
+    state.touch("s", "codex", "file-read", NOW)
+    state.claim_shown("s", "", "a.py", ["r-1"], NOW)
+
+    def full():
+        raise DiskFull
+
+    with monkeypatch.context() as patch:
+        patch.setattr(database, "writing", full)
+        with pytest.raises(DiskFull):
+            state.flush(NOW)
+    assert state.flush(NOW) == 1
+    assert len(_rows(database, "hook_files")) == 1
+    assert _rows(database, "hook_heartbeats") == [("codex", "file-read", NOW)]
+
+
+def test_two_prompts_at_once_get_one_reminder(database):
+    state = HookState(database)
+    state.touch("s", "codex", "prompt-submit", NOW)
+    start, given = threading.Barrier(8), []
+
+    def prompt():
+        start.wait()
+        given.append(state.claim_reminder("s", NOW + 15 * 60_000, reminder_due))
+
+    threads = [threading.Thread(target=prompt) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert given.count(True) == 1
+
+
+def test_sessions_long_gone_are_dropped_but_not_by_a_clock_that_jumped(database):
+    state = HookState(database)
+    state.touch("old", "codex", "file-read", NOW)
+    state.flush(NOW + 1_000 * DAY)
+    assert len(_rows(database, "hook_sessions")) == 1
+    state.touch("new", "codex", "file-read", NOW + 91 * DAY)
+    state.flush(NOW + 91 * DAY)
+    assert [row[0] for row in _rows(database, "hook_sessions")] == ["new"]
+
+
+def test_memory_holds_a_bounded_number_of_sessions(database, monkeypatch):
+    monkeypatch.setattr("mash_plugin.store.sessions.SESSIONS_IN_MEMORY", 3)
+    state = HookState(database)
+    for number in range(10):
+        state.touch(f"s-{number}", "codex", "file-read", NOW + number)
+        state.claim_block(f"s-{number}", "startup", NOW + number)
+        state.flush(NOW + number)
+    assert len(state._sessions) <= 4
+    state.touch("s-0", "codex", "file-read", NOW + 20)
+    assert not state.claim_block("s-0", "startup", NOW + 20)
+
+
+def test_heartbeats_tell_the_last_hook_of_each_agent(database):
+    HookState(database).flush(NOW)
+    state = HookState(database)
+    state.touch("s", "codex", "file-read", NOW)
+    state.flush(NOW)
+    state.touch("s", "codex", "file-read", NOW + 5)
+    state.touch("t", "claude-code", "session-start", NOW + 7)
+    assert state.heartbeats() == [
+        {"agent": "claude-code", "hook": "session-start", "seen_at": NOW + 7},
+        {"agent": "codex", "hook": "file-read", "seen_at": NOW + 5},
+    ]
