@@ -2,9 +2,9 @@
 
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
-from queue import Empty, Full, Queue
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 T = TypeVar("T")
 
@@ -47,39 +47,35 @@ class Lane:
     def __init__(self, name: str, threads: int = 2) -> None:
         self._name = name
         self._threads = threads
-        self._jobs: Queue[Part[object]] = Queue(BACKLOG)
-        self._lock = threading.Lock()
+        self._jobs: deque[Part[Any]] = deque()
+        self._changed = threading.Condition()
         self._running = 0
         self._idle = 0
 
     def start(self, work: Callable[[], T]) -> Part[T]:
         """Begin this work beside the caller."""
         part = Part(work)
-        try:
-            self._jobs.put_nowait(part)  # type: ignore[arg-type]  # a queue of parts of any kind
-        except Full:
-            part.refuse(TimeoutError(f"the {self._name} lane is full"))
-            return part
-        with self._lock:
-            if self._idle == 0 and self._running < self._threads:
-                self._running += 1
+        with self._changed:
+            if len(self._jobs) >= BACKLOG:
+                part.refuse(TimeoutError(f"the {self._name} lane is full"))
+                return part
+            self._jobs.append(part)
+            if len(self._jobs) > self._idle and self._running < self._threads:
                 threading.Thread(target=self._work, name=f"hook-{self._name}", daemon=True).start()
+                self._running += 1
+            self._changed.notify()
         return part
 
     def _work(self) -> None:
-        while True:
-            with self._lock:
-                self._idle += 1
-            try:
-                part = self._jobs.get(timeout=IDLE_S)
-            except Empty:
-                part = None
-            with self._lock:
-                self._idle -= 1
-                if part is None:
-                    if not self._jobs.empty():
-                        continue
-                    self._running -= 1
-                    return
+        while part := self._next():
             part.run()
-            del part
+
+    def _next(self) -> Part[Any] | None:
+        with self._changed:
+            self._idle += 1
+            self._changed.wait_for(lambda: self._jobs, IDLE_S)
+            self._idle -= 1
+            if self._jobs:
+                return self._jobs.popleft()
+            self._running -= 1
+            return None

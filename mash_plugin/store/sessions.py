@@ -59,11 +59,11 @@ class HookState:
             if session is None:
                 session = loaded or SessionState(agent, now, now)
                 self._sessions[session_id] = session
-                self._make_room()
             session.last_activity_at = max(session.last_activity_at, now)
             self._heartbeats[agent, hook] = now
             self._unsaved_heartbeats.add((agent, hook))
             self._changed(session_id)
+            self._make_room()
             return session
 
     def claim_block(self, session_id: str, source: str, now: int) -> bool:
@@ -148,7 +148,7 @@ class HookState:
                 for unsaved in work:
                     _write(db, unsaved)
                 db.run_many(_sql.put_heartbeat, beats)
-                db.run(_sql.delete_old_sessions, {"before": now - KEEP_MS})
+                db.run(_sql.delete_old_sessions, {"now": now, "keep_ms": KEEP_MS})
         except MashError:
             self._put_back(work, beats)
             raise

@@ -34,4 +34,6 @@ ON CONFLICT (agent, hook) DO UPDATE SET seen_at = excluded.seen_at;
 SELECT agent, hook, seen_at FROM hook_heartbeats ORDER BY agent, hook;
 
 -- name: delete_old_sessions
-DELETE FROM hook_sessions WHERE last_activity_at < :before;
+-- Counted from the newest activity too: a clock that jumped ahead must not empty the table.
+DELETE FROM hook_sessions
+WHERE last_activity_at < MIN(:now, (SELECT max(last_activity_at) FROM hook_sessions)) - :keep_ms;

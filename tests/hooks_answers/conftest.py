@@ -1,0 +1,143 @@
+import json
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mash_plugin.daemon import hooks
+from mash_plugin.daemon.node import Node
+from mash_plugin.paths import find_paths
+from mash_plugin.records.model import Body, Evidence, Revision, Scope
+from mash_plugin.store.operations import identity_of
+from mash_plugin.store.records import insert_record
+from mash_plugin.tokens import words
+
+NOW = 1_796_021_684_000
+MINUTE = 60_000
+IDENTITY = "github.com/acme/shop"
+
+
+@dataclass
+class Desk:
+    """A daemon's node in this process, a project beside it, and the hooks of both hosts."""
+
+    root: Path
+    node: Node
+    project: Path
+    now: int = NOW
+    switches: dict[str, str] = field(default_factory=dict)
+    queued: list[tuple[str, str]] = field(default_factory=list)
+    failures: list[tuple[str, str]] = field(default_factory=list)
+
+    def reopen(self) -> None:
+        """What a new daemon finds after an orderly end of the old one."""
+        self.node.hook_state.flush(self.now)
+        self.node.close()
+        self.node = open_node(self.root)
+        self.listen()
+
+    def listen(self) -> None:
+        self.node.on_transcript = lambda agent, path: self.queued.append((agent, path))
+        self.node.on_hook_failure = lambda hook, what: self.failures.append((hook, what))
+
+    def raw(self, hook: str, body: bytes, agent: str = "claude-code") -> bytes:
+        switches = {"MASH_TEST_NOW_MS": str(self.now), **self.switches}
+        return hooks.answer(self.node, hook, agent, switches, body)
+
+    def say(self, hook: str, event: str, agent: str = "claude-code", **fields: Any) -> str:
+        """The context that this hook gives, or nothing."""
+        raw = {"session_id": "s-1", "cwd": str(self.project), "hook_event_name": event, **fields}
+        reply = self.raw(hook, json.dumps(raw).encode(), agent)
+        if not reply:
+            return ""
+        output = json.loads(reply)["hookSpecificOutput"]
+        assert output["hookEventName"] == event
+        assert len(reply) < 9_000
+        return str(output["additionalContext"])
+
+    def start(self, session: str = "s-1", source: str = "startup", **fields: Any) -> str:
+        return self.say(
+            "session-start", "SessionStart", session_id=session, source=source, **fields
+        )
+
+    def prompt(self, text: str = "Fix the failing test", session: str = "s-1", **more: Any) -> str:
+        return self.say(
+            "prompt-submit", "UserPromptSubmit", session_id=session, prompt=text, **more
+        )
+
+    def read(self, path: str, session: str = "s-1", **fields: Any) -> str:
+        tool = {"tool_name": "Read", "tool_input": {"file_path": path}, **fields}
+        return self.say("file-read", "PreToolUse", session_id=session, **tool)
+
+    def cat(self, command: str, session: str = "s-1", **fields: Any) -> str:
+        tool = {"tool_name": "Bash", "tool_input": {"command": command}, **fields}
+        return self.say("file-read", "PostToolUse", "codex", session_id=session, **tool)
+
+    def keep(self, statement: str, scope: Scope | None = None, age: int = 0, **fields: Any) -> str:
+        """Put a record into the store, as `record` would."""
+        body = {"kind": "decision", "state": "accepted", "review": "established"} | fields
+        words_of = " ".join(words(statement))
+        evidence = Evidence(
+            "c", "m", statement[:50], "endorsement", "user", "person", statement, "matching"
+        )
+        record_id = f"r-{uuid.uuid4().hex[:12]}"
+        revision = Revision(
+            1, Body(statement=statement, recorded_by="a test", **body), self.now - age, (evidence,)
+        )
+        with self.node.store.writing() as db:
+            insert_record(
+                db,
+                record_id,
+                identity_of(db).owner,
+                scope or Scope("repository", IDENTITY),
+                revision,
+                uuid.uuid4().bytes,
+                (words_of, ""),
+            )
+        return record_id
+
+    def chat(self, title: str, session: str, cwd: Path | None = None) -> None:
+        """Let Claude Code have had a chat, and index it."""
+        folder = self.root / "home" / ".claude" / "projects" / "-p"
+        folder.mkdir(parents=True, exist_ok=True)
+        line = {
+            "type": "user",
+            "uuid": str(uuid.uuid4()),
+            "sessionId": session,
+            "cwd": str(cwd or self.project),
+            "timestamp": "2026-11-29T10:00:00.000Z",
+            "origin": {"kind": "human"},
+            "promptSource": "typed",
+            "turnOrigin": "human",
+            "message": {"role": "user", "content": title},
+        }
+        path = folder / f"{session}.jsonl"
+        path.write_text(json.dumps(line) + "\n", "utf-8")
+        self.node.chats.refresh_path("claude-code", str(path), self.now)
+
+
+def open_node(root: Path) -> Node:
+    environ = {"MASH_TESTING": "1", "HOME": str(root / "home")}
+    return Node(find_paths({"MASH_HOME": str(root / "mash")}), NOW, environ)
+
+
+def make_repository(folder: Path, remote: str = f"https://{IDENTITY}.git") -> Path:
+    (folder / ".git").mkdir(parents=True)
+    (folder / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    (folder / ".git" / "config").write_text(f'[remote "origin"]\n\turl = {remote}\n')
+    return folder
+
+
+@pytest.fixture
+def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
+    monkeypatch.setenv("MASH_TESTING", "1")
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setattr(hooks, "BUDGET_S", 10.0)  # a busy machine is not what is tested
+    project = make_repository(tmp_path / "shop")
+    found = Desk(tmp_path, open_node(tmp_path), project)
+    found.listen()
+    yield found
+    found.node.close()

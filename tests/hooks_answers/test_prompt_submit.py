@@ -1,0 +1,79 @@
+"""The note beside a telling prompt, and the safety net."""
+
+import pytest
+
+from tests.hooks_answers.conftest import MINUTE
+
+WISH = "From now on always run the linter before committing."
+LASTING, SWEEP = "reads like a lasting", "earlier in this session"
+
+
+@pytest.mark.spec("R-125")
+def test_a_lasting_wish_brings_the_note_with_session_and_scope(desk):
+    text = desk.prompt(WISH)
+    assert LASTING in text
+    assert SWEEP not in text
+    assert 'session_id "s-1"' in text
+    assert '{"kind":"repository","identity":"github.com/acme/shop"}' in text
+    assert desk.prompt("Fix the failing test") == ""
+
+
+@pytest.mark.spec("R-126")
+def test_the_safety_net_comes_at_fifteen_minutes_and_again_at_thirty(desk):
+    start = desk.now
+    came = []
+    for minutes in (0, 5, 14 + 59 / 60, 15, 20, 29 + 59 / 60, 30):
+        desk.now = start + round(minutes * MINUTE)
+        if desk.prompt():
+            came.append(minutes)
+    assert came == [15, 30]
+
+
+@pytest.mark.spec("R-126")
+def test_two_sessions_have_their_own_clocks_and_a_restart_keeps_them(desk):
+    desk.prompt(session="a")
+    desk.now += 10 * MINUTE
+    desk.prompt(session="b")
+    desk.reopen()
+    desk.now += 5 * MINUTE
+    assert SWEEP in desk.prompt(session="a")
+    assert desk.prompt(session="b") == ""
+    desk.reopen()
+    assert desk.prompt(session="a") == ""
+
+
+@pytest.mark.spec("R-126")
+def test_a_wish_when_the_net_is_due_gives_one_text_and_counts_as_the_sweep(desk):
+    desk.prompt()
+    desk.now += 15 * MINUTE
+    text = desk.prompt(WISH)
+    assert LASTING in text
+    assert SWEEP in text
+    assert text.count("mash:") == 1
+    desk.now += MINUTE
+    assert desk.prompt() == ""
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        f"<task-notification>\n{WISH}\n</task-notification>",
+        f"/remember {WISH}",
+    ],
+)
+def test_prompts_that_the_host_wrote_bring_nothing_and_use_nothing_up(desk, prompt):
+    desk.prompt()
+    desk.now += 20 * MINUTE
+    assert desk.prompt(prompt) == ""
+    assert desk.prompt(WISH, agent_id="sub-1") == ""
+    assert SWEEP in desk.prompt()
+
+
+def test_codex_review_and_subagent_prompts_bring_nothing(desk):
+    def codex(**fields):
+        return desk.say("prompt-submit", "UserPromptSubmit", "codex", prompt=WISH, **fields)
+
+    assert codex(transcript_path="/r/rollout-2026-11-30T07-17-08-other.jsonl") == ""
+    assert codex(agent_id="sub") == ""
+    assert LASTING in codex(transcript_path="/r/rollout-2026-11-30T07-17-08-s-1.jsonl")
+    assert LASTING in codex(transcript_path=None)

@@ -1,0 +1,124 @@
+"""Every switch, from the environment, the settings and the repository."""
+
+import pytest
+
+WISH = "From now on always run the linter."
+
+
+@pytest.fixture
+def told(desk):
+    (desk.project / "a.py").write_text("x\n")
+    desk.keep("Keep a.py small.")
+    desk.chat("What is a.py for?", "old-1")
+    return desk
+
+
+def _all(desk, session):
+    return (
+        desk.start(session),
+        desk.prompt(WISH, session),
+        desk.read(str(desk.project / "a.py"), session),
+    )
+
+
+def _config(desk, text):
+    (desk.root / "mash" / "config.toml").write_text(text)
+
+
+def _assert_no_capture(desk, session):
+    start, prompt, read = _all(desk, session)
+    assert "Keep a.py small." in start
+    assert "What is a.py for?" in start
+    assert "Saving memory" not in start
+    assert prompt == ""
+    assert "Keep a.py small." in read
+    desk.now += 3_600_000
+    assert desk.prompt(session=session) == ""
+
+
+def _assert_no_recall(desk, session):
+    start, prompt, read = _all(desk, session)
+    assert "Keep a.py small." not in start + read
+    assert "What is a.py for?" in start
+    assert "What is a.py for?" in read
+    assert "Saving memory" in start
+    assert prompt
+
+
+@pytest.mark.spec("R-136")
+@pytest.mark.parametrize("value", ["off", "OFF", "0", "false", "No"])
+def test_capture_off_takes_the_notes_and_leaves_recall(told, value):
+    told.switches["MASH_RECORD_CAPTURE"] = value
+    _assert_no_capture(told, "s-1")
+
+
+@pytest.mark.spec("R-137")
+def test_recall_off_takes_the_records_and_leaves_the_rest(told):
+    told.switches["MASH_RECORD_RECALL"] = "off"
+    _assert_no_recall(told, "s-1")
+
+
+@pytest.mark.spec("R-138")
+def test_file_recall_off_silences_the_file_hook_alone(told):
+    told.switches["MASH_FILE_RECALL"] = "off"
+    start, prompt, read = _all(told, "s-1")
+    assert start
+    assert prompt
+    assert read == ""
+
+
+@pytest.mark.spec("R-139")
+def test_records_switched_off_in_the_settings_end_capture(told):
+    _config(told, "[records]\nenabled = false\n")
+    _assert_no_capture(told, "s-1")
+
+
+@pytest.mark.parametrize("entry", ["github.com/acme/shop", "PROJECT"])
+def test_a_project_can_be_named_in_the_settings(told, entry):
+    entry = entry.replace("PROJECT", str(told.project))
+    _config(told, f'[projects]\nno_capture = ["{entry}"]\n')
+    _assert_no_capture(told, "s-1")
+    _config(told, f'[projects]\nno_recall = ["{entry}"]\n')
+    _assert_no_recall(told, "s-2")
+    _config(told, f'[projects]\ndeny = ["{entry}"]\n')
+    assert _all(told, "s-3") == ("", "", "")
+
+
+def test_a_marker_in_the_repository_only_switches_off(told):
+    marker = told.project / ".mash"
+    marker.write_text("capture = off\n")
+    _assert_no_capture(told, "s-1")
+    marker.write_text("recall = off\n")
+    _assert_no_recall(told, "s-2")
+    marker.write_text("capture = on\nrecall = on\n")
+    told.switches.update(MASH_RECORD_CAPTURE="off", MASH_RECORD_RECALL="off")
+    start, prompt, _ = _all(told, "s-3")
+    assert "Saving memory" not in start
+    assert "Keep a.py small." not in start
+    assert prompt == ""
+
+
+def test_denied_and_unindexed_projects_are_not_queued_for_the_index(told):
+    path = str(told.root / "t.jsonl")
+    for text in ("deny", "no_index"):
+        _config(told, f'[projects]\n{text} = ["github.com/acme/shop"]\n')
+        told.say("reminder-timer", "Stop", transcript_path=path)
+    _config(told, "")
+    (told.project / ".mash").write_text("index = off\n")
+    told.say("reminder-timer", "Stop", transcript_path=path)
+    assert told.queued == []
+
+
+def test_our_own_agents_hear_nothing_and_are_not_indexed(told):
+    told.switches["MASH_INTERNAL"] = "1"
+    assert _all(told, "s-1") == ("", "", "")
+    told.say("reminder-timer", "Stop", transcript_path="/t.jsonl")
+    assert told.queued == []
+
+
+def test_a_broken_configuration_leaves_the_defaults(told):
+    _config(told, "[records\n capture = ")
+    start, prompt, read = _all(told, "s-1")
+    assert "Keep a.py small." in start + read
+    assert "Saving memory" in start
+    assert prompt
