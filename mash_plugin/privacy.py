@@ -71,7 +71,7 @@ def credential_kind(text: str) -> str | None:
         if not any(literal in low for literal in literals):
             continue
         rule = _compiled()[kind]
-        if any(_is_secret(kind, str(found[rule.groups])) for found in rule.finditer(text)):
+        if any(_is_secret(kind, found, text) for found in rule.finditer(text)):
             return kind
     return None
 
@@ -124,16 +124,16 @@ _RULES: tuple[tuple[str, tuple[str, ...], str], ...] = (
     (
         "private key",
         ("private key-----",),
-        r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----"
-        r"(?:[\sA-Za-z0-9+/=:,.\\-]*?-----END [A-Z0-9 ]*PRIVATE KEY-----|[\sA-Za-z0-9+/=\\]*)",
+        r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----(?:-?[\sA-Za-z0-9+/=:,.\\])*"
+        r"(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY-----)?",
     ),
-    ("Anthropic key", ("sk-ant-",), r"\bsk-ant-[A-Za-z0-9_-]{16,}"),
+    ("Anthropic key", ("sk-ant-",), r"sk-ant-[A-Za-z0-9_-]{16,}"),
     (
         "OpenAI key",
         ("sk-",),
-        r"\bsk-(?:(?:proj|svcacct|admin)-[A-Za-z0-9_-]{16,}|[A-Za-z0-9]{32,})",
+        r"sk-(?:(?:proj|svcacct|admin)-[A-Za-z0-9_-]{16,}|[A-Za-z0-9]{32,})",
     ),
-    ("AWS key ID", ("akia", "asia"), r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b"),
+    ("AWS key ID", ("akia", "asia"), r"(?:AKIA|ASIA)[A-Z0-9]{16}"),
     (
         "AWS secret key",
         ("aws",),
@@ -143,40 +143,40 @@ _RULES: tuple[tuple[str, tuple[str, ...], str], ...] = (
     (
         "GitHub token",
         ("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
-        r"\b(?:gh[pousr]_[A-Za-z0-9]{36,}|github_pat_[A-Za-z0-9_]{22,})",
+        r"(?:gh[pousr]_[A-Za-z0-9]{36,}|github_pat_[A-Za-z0-9_]{22,})",
     ),
-    ("GitLab token", ("glpat-",), r"\bglpat-[A-Za-z0-9_-]{20,}"),
-    ("Slack token", ("xox", "xapp-"), r"\b(?:xox[abeoprs]|xapp)-[A-Za-z0-9-]{10,}"),
+    ("GitLab token", ("glpat-",), r"glpat-[A-Za-z0-9_-]{20,}"),
+    ("Slack token", ("xox", "xapp-"), r"(?:xox[abeoprs]|xapp)-[A-Za-z0-9-]{10,}"),
     (
         "Slack webhook",
         ("hooks.slack.com",),
         r"hooks\.slack\.com/(?:services|workflows)/([A-Za-z0-9/_-]{20,})",
     ),
-    ("Google key", ("aiza",), r"\bAIza[A-Za-z0-9_-]{35}"),
-    ("Google OAuth token", ("ya29.", "gocspx-"), r"\b(?:ya29\.|GOCSPX-)[A-Za-z0-9_-]{20,}"),
+    ("Google key", ("aiza",), r"AIza[A-Za-z0-9_-]{35}"),
+    ("Google OAuth token", ("ya29.", "gocspx-"), r"(?:ya29\.|GOCSPX-)[A-Za-z0-9_-]{20,}"),
     (
         "Stripe key",
         ("sk_", "rk_", "whsec_"),
-        r"\b(?:[sr]k_(?:live|test)_[A-Za-z0-9]{16,}|whsec_[A-Za-z0-9]{24,})",
+        r"(?:[sr]k_(?:live|test)_[A-Za-z0-9]{16,}|whsec_[A-Za-z0-9]{24,})",
     ),
-    ("npm token", ("npm_",), r"\bnpm_[A-Za-z0-9]{36}"),
-    ("PyPI token", ("pypi-",), r"\bpypi-[A-Za-z0-9_-]{50,}"),
-    ("Hugging Face token", ("hf_",), r"\bhf_[A-Za-z0-9]{30,}"),
-    ("SendGrid key", ("sg.",), r"\bSG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}"),
+    ("npm token", ("npm_",), r"npm_[A-Za-z0-9]{36}"),
+    ("PyPI token", ("pypi-",), r"pypi-[A-Za-z0-9_-]{50,}"),
+    ("Hugging Face token", ("hf_",), r"hf_[A-Za-z0-9]{30,}"),
+    ("SendGrid key", ("sg.",), r"SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}"),
     (
         "JSON web token",
         ("eyj",),
-        r"\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}",
+        r"eyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}",
     ),
     (
         "password in a URL",
         ("://",),
-        r"\b[A-Za-z][A-Za-z0-9+.-]{1,20}://[^\s:/@\"'<>]{0,100}:([^\s/@\"'<>]{3,200})@",
+        r"[A-Za-z][A-Za-z0-9+.-]{1,20}://[^\s:/@\"'<>]{0,100}:([^\s/@\"'<>]{3,200})@",
     ),
     (
         "authorization header",
         ("bearer", "basic "),
-        r"(?i)\b(?:bearer|authorization:\s{0,4}basic)\s{1,4}([A-Za-z0-9._~+/=-]{20,})",
+        r"(?i)(?:bearer|authorization:\s{0,4}basic)\s{1,4}([A-Za-z0-9._~+/=-]{20,})",
     ),
     (
         "assigned secret",
@@ -207,7 +207,7 @@ def _extra(pattern: str) -> Any:  # noqa: ANN401 - re2 has no types
 def _replace(rule: Any, kind: str, text: str) -> str:  # noqa: ANN401 - re2 has no types
     parts, at = [], 0
     for found in rule.finditer(text):
-        if not _is_secret(kind, str(found[rule.groups])):
+        if not _is_secret(kind, found, text):
             continue
         start, end = found.span(rule.groups)
         parts.append(f"{text[at:start]}[masked {kind}]")
@@ -215,8 +215,19 @@ def _replace(rule: Any, kind: str, text: str) -> str:  # noqa: ANN401 - re2 has 
     return "".join(parts) + text[at:]
 
 
-def _is_secret(kind: str, value: str) -> bool:
-    """Whether a match is more than a name: `token = refresh_token` is code, not a secret."""
+def _is_secret(kind: str, found: Any, text: str) -> bool:  # noqa: ANN401 - re2 has no types
+    """Whether a match is more than a name or the tail of a word.
+
+    `token = refresh_token` is code. The patterns hold no word boundary of their own: with one
+    RE2 leaves its fast path as soon as a text is not plain ASCII.
+    """
+    start = found.start()
+    if start and text[start].isalnum() and text[start - 1].isalnum():
+        return kind == "assigned secret" and _is_value(kind, str(found[1]))
+    return _is_value(kind, str(found[found.re.groups]))
+
+
+def _is_value(kind: str, value: str) -> bool:
     if kind == "password in a URL":
         return not value.startswith(("$", "{", "*", "%"))
     if kind != "assigned secret":

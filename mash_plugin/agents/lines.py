@@ -19,6 +19,8 @@ SKIP_BLOCK = 1024 * 1024
 TOOL_TEXT = 200
 """Characters kept of a tool's output."""
 BOM = b"\xef\xbb\xbf"
+TWO_OBJECTS = b'}{"'
+"""Stands in a line only where a crash left two objects on it: in a text the quote is escaped."""
 
 
 class Line(NamedTuple):

@@ -80,7 +80,20 @@ def test_a_pattern_that_cannot_be_read_masks_nothing_and_breaks_nothing() -> Non
     assert mask("plain", extra=["(", r"(?=x)"]) == "plain"
 
 
-@pytest.mark.parametrize("piece", ["a", "A", "sk-", "eyJ", "password=", "://", "aws secret ", "\n"])
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "a",
+        "A",
+        "-----BEGIN PRIVATE" + " KEY-----",
+        "sk-",
+        "eyJ",
+        "password=",
+        "://",
+        "aws secret ",
+        "\n",
+    ],
+)
 def test_time_grows_with_the_length_of_hostile_text_alone(piece: str) -> None:
     def spent(length: int) -> float:
         text, spans = piece * (length // len(piece)), []

@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from mash_plugin.agents.events import Message, MessageRole, ReaderState, TranscriptFile
-from mash_plugin.agents.lines import cut_output, derived_id, parse_objects, time_ms
+from mash_plugin.agents.lines import TWO_OBJECTS, cut_output, derived_id, parse_objects, time_ms
 from mash_plugin.privacy import persons_own, split_private
 from mash_plugin.records.model import Author
 
@@ -107,7 +107,7 @@ class CodexReader:
     def read_line(self, line: bytes, offset: int) -> Iterator[Message]:
         """Yield the messages of one line; see TranscriptReader."""
         known = _TYPE.match(line)
-        if known and not _is_read(known[1], known[2]):
+        if known and not _is_read(known[1], known[2]) and TWO_OBJECTS not in line:
             return _NOTHING
         rows = parse_objects(line)
         if not rows:
