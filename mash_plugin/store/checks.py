@@ -7,7 +7,15 @@ from typing import Literal
 
 import apsw
 
-from mash_plugin.errors import DiskFull, Internal, MashError, StoreBusy, StoreDamaged, UpgradeNeeded
+from mash_plugin.errors import (
+    DiskFull,
+    Internal,
+    MashError,
+    ReadOnly,
+    StoreBusy,
+    StoreDamaged,
+    UpgradeNeeded,
+)
 from mash_plugin.paths import Paths
 from mash_plugin.store import reserve
 from mash_plugin.store.backup import Contents, backups, contents, newest_good, quick_check
@@ -95,8 +103,8 @@ def _read(path: str, is_thorough: bool) -> Contents:
             with translated(path):
                 raw = connect_reading(path)
                 contents(Connection(raw))
-        except (StoreBusy, DiskFull, Internal):
-            # A daemon on a full disk holds the file alone, and only reads.
+        except (StoreBusy, DiskFull, Internal, ReadOnly):
+            # Nothing can be made here, or a daemon on a full disk holds the file to read alone.
             raw = connect_frozen(path)
         try:
             refuse_foreign(raw, path)

@@ -72,7 +72,7 @@ def connect_reading(path: str) -> apsw.Connection:
     if not (os.path.exists(path + "-wal") or os.path.exists(path + "-shm")):
         return connect_frozen(path)
     raw = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)
-    raw.set_busy_timeout(BUSY_MS)
+    raw.set_busy_timeout(BUSY_MS // 10)
     return _only_read(raw)
 
 
