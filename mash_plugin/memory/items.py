@@ -1,6 +1,7 @@
 """A record as recall and lists show it (R-091)."""
 
-from collections.abc import Callable
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from mash_plugin.config import Settings
@@ -10,14 +11,28 @@ from mash_plugin.records.lifecycle import is_in_force, status_of_record
 from mash_plugin.records.model import RecordStatus, Revision
 from mash_plugin.store.records import Head
 
-Masking = Callable[[str], str]
+
+@dataclass(frozen=True, slots=True)
+class Masking:
+    """How texts leave the store: with known credentials masked, as configured (R-177)."""
+
+    is_on: bool
+    extra: tuple[str, ...] = ()
+
+    def __call__(self, text: str) -> str:
+        return mask(text, self.extra) if self.is_on else text
+
+    def needed_for(self, texts: Sequence[str]) -> "Masking":
+        """The same, or none where these texts hold nothing to mask: one look instead of many."""
+        if self.is_on and not self.extra:
+            joined = "\n".join(texts)
+            return Masking(mask(joined) != joined)
+        return self
 
 
 def masking(settings: Settings) -> Masking:
-    """How texts leave the store: with known credentials masked, as configured (R-177)."""
-    if not settings.mask_credentials:
-        return lambda text: text
-    return lambda text: mask(text, settings.extra_patterns)
+    """The masking of these settings."""
+    return Masking(settings.mask_credentials, settings.extra_patterns)
 
 
 def status_of_head(head: Head, now: int) -> RecordStatus:
@@ -31,6 +46,7 @@ def item_of(
 ) -> dict[str, Any]:
     """Enough to act and to look deeper; fields that say nothing are left out."""
     body = revision.body
+    shown = shown.needed_for((*body.texts, body.recorded_by))
     item: dict[str, Any] = {
         "id": head.id,
         "revision": revision.revision,

@@ -20,8 +20,8 @@ from mash_plugin.records.model import Revision
 from mash_plugin.store.records import (
     Head,
     Linked,
+    conflicted_among,
     get_head,
-    is_conflicted,
     is_forgotten,
     list_confirmations,
     list_heads,
@@ -111,9 +111,7 @@ def _listed(
 
 
 def _conflict(db: Connection, head: Head, now: int) -> bool:
-    return is_in_force(
-        bool(head.retired), head.effective_at, head.valid_until, now
-    ) and is_conflicted(db, head.id, now)
+    return bool(conflicted_among(db, [head.id], now))
 
 
 def _revisions(

@@ -10,16 +10,24 @@ from mash_plugin.memory.items import item_of, leave_out, masking, status_of_head
 from mash_plugin.memory.scopes import real_folder, scope_of
 from mash_plugin.records.budget import pack
 from mash_plugin.records.files import mentions_path
-from mash_plugin.records.lifecycle import is_in_force, tier_of
+from mash_plugin.records.lifecycle import tier_of
 from mash_plugin.records.model import Revision, Scope
 from mash_plugin.records.ranking import Ranked, rank_records
 from mash_plugin.records.suspicion import reads_like_instruction
 from mash_plugin.store.operations import identity_of
-from mash_plugin.store.records import Head, is_conflicted, load_head, window
+from mash_plugin.store.records import (
+    Head,
+    conflicted_among,
+    load_head,
+    statement_bytes,
+    window,
+)
 from mash_plugin.store.sqlite import Connection
 from mash_plugin.tokens import STOP, words
 
 WINDOW = 256
+EMPTY_ITEM_BYTES = 200
+"""No item is smaller than this and its statement."""
 Item = dict[str, Any]
 Test = Callable[[Head, Revision], bool]
 
@@ -91,7 +99,7 @@ def _recall(
             found = window(db, owner, scope, now, WINDOW + 1, include_review)
             scan_limited = scan_limited or len(found) > WINDOW
             heads.update((head.id, head) for head in found[:WINDOW])
-        conflicts = _conflicts(db, heads, now) if include_review else frozenset()
+        conflicts = conflicted_among(db, heads, now) if include_review else frozenset()
         if file is not None:
             heads = {h.id: h for h in heads.values() if _mentions(db, h, file)}
         relevant, rest = rank_records(
@@ -109,7 +117,10 @@ def _recall(
             status = status_of_head(head, now)
             return item_of(head, revision, status, head.id in conflicts, shown)
 
-        return pack(relevant, rest, to_item, limit, byte_budget, scan_limited)
+        def least_size(ranked: Ranked) -> int:
+            return EMPTY_ITEM_BYTES + statement_bytes(db, heads[ranked.id])
+
+        return pack(relevant, rest, to_item, least_size, limit, byte_budget, scan_limited)
 
 
 def _ranked(head: Head, conflicted: bool, now: int) -> Ranked:
@@ -124,15 +135,6 @@ def _ranked(head: Head, conflicted: bool, now: int) -> Ranked:
     )
 
 
-def _conflicts(db: Connection, heads: dict[str, Head], now: int) -> frozenset[str]:
-    return frozenset(
-        head.id
-        for head in heads.values()
-        if is_in_force(bool(head.retired), head.effective_at, head.valid_until, now)
-        and is_conflicted(db, head.id, now)
-    )
-
-
 def _mentions(db: Connection, head: Head, file: str) -> bool:
     """Whether the head's texts or quotes hold the path; its words are looked for first."""
     if not set(words(file)) <= set(head.strong_tokens.split()) | set(head.weak_tokens.split()):
@@ -141,13 +143,5 @@ def _mentions(db: Connection, head: Head, file: str) -> bool:
     if revision is None:
         leave_out(head.id)
         return False
-    body = revision.body
-    texts = (
-        body.statement,
-        *body.alternatives,
-        *body.consequences,
-        *body.conditions,
-        body.reported_by or "",
-        *(e.quote for e in revision.evidence if e.added_by == "revision"),
-    )
-    return any(mentions_path(text, file) for text in texts)
+    quotes = (e.quote for e in revision.evidence if e.added_by == "revision")
+    return any(mentions_path(text, file) for text in (*revision.body.texts, *quotes))

@@ -230,16 +230,7 @@ def _saving_session(call: Call, change: Json, cited: Sequence[Cited]) -> str | N
 
 
 def _tokens(revision: Revision) -> tuple[str, str]:
-    body = revision.body
-    strong = " ".join(
-        (
-            body.statement,
-            *body.alternatives,
-            *body.consequences,
-            *body.conditions,
-            body.reported_by or "",
-        )
-    )
+    strong = "\n".join(revision.body.texts)
     weak = "\n".join(e.quote for e in revision.evidence)
     return " ".join(dict.fromkeys(words(strong))), " ".join(dict.fromkeys(words(weak)))
 

@@ -1,6 +1,7 @@
 """Fit items into a count and a number of bytes (8.1 step 9, 8.3)."""
 
 from collections.abc import Callable, Iterable
+from itertools import chain, repeat
 from typing import Any, TypeVar
 
 import orjson
@@ -13,6 +14,7 @@ def pack(
     relevant: Iterable[Source],
     rest: Iterable[Source],
     to_item: Callable[[Source], Item | None],
+    least_size: Callable[[Source], int],
     limit: int,
     byte_budget: int,
     scan_limited: bool,
@@ -20,37 +22,32 @@ def pack(
     """The packet: whole items in order, then the best of the rest marked `matched: false`.
 
     What does not fit is skipped, smaller ones after it may still fit. Only a relevant record
-    that was left out sets `truncated`. `to_item` gives None for a record that cannot be shown.
+    that was left out sets `truncated`. `to_item` gives None for a record that cannot be shown;
+    `least_size` tells cheaply what surely does not fit.
     """
     # The value `false` is one byte longer than `true`, so the final result can only be shorter.
     size = size_of({"records": [], "truncated": False, "scan_limited": False})
     chosen: list[Item] = []
-    truncated = False
-    for source in relevant:
+    left_out = {True: False, False: False}
+    for source, is_relevant in chain(zip(relevant, repeat(True)), zip(rest, repeat(False))):
         if len(chosen) == limit:
-            truncated = True
+            left_out[is_relevant] = True
             break
+        if size + least_size(source) > byte_budget:
+            left_out[is_relevant] = True
+            continue
         item = to_item(source)
         if item is None:
             continue
+        if not is_relevant:
+            item["matched"] = False
         cost = size_of(item) + bool(chosen)
-        if size + cost <= byte_budget:
-            chosen.append(item)
-            size += cost
-        else:
-            truncated = True
-    for source in rest:
-        if len(chosen) == limit:
-            break
-        item = to_item(source)
-        if item is None:
+        if size + cost > byte_budget:
+            left_out[is_relevant] = True
             continue
-        item["matched"] = False
-        cost = size_of(item) + bool(chosen)
-        if size + cost <= byte_budget:
-            chosen.append(item)
-            size += cost
-    return {"records": chosen, "truncated": truncated, "scan_limited": scan_limited}
+        chosen.append(item)
+        size += cost
+    return {"records": chosen, "truncated": left_out[True], "scan_limited": scan_limited}
 
 
 def page(

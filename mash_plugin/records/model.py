@@ -60,6 +60,12 @@ class Body:
         return self.state in RETIRED_STATES[self.kind]
 
     @property
+    def texts(self) -> tuple[str, ...]:
+        """Every text that says something; who recorded it does not."""
+        lists = (*self.alternatives, *self.consequences, *self.conditions)
+        return (self.statement, *lists, self.reported_by or "")
+
+    @property
     def is_persons_decision(self) -> bool:
         return self.kind == "decision" and self.decided_by != "agent"
 

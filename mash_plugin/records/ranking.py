@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 DAY_MS = 86_400_000
 TEXT_POINTS = 1000
@@ -11,9 +11,8 @@ CONFIRMATION_POINTS, MOST_CONFIRMATIONS = 25, 4
 RECENCY_POINTS, RECENCY_DAYS = 100, 90
 
 
-@dataclass(frozen=True, slots=True)
-class Ranked:
-    """What ranking needs to know of one record of the window."""
+class Ranked(NamedTuple):
+    """What ranking needs to know of one record of the window; made 256 times in every recall."""
 
     id: str
     tier: int

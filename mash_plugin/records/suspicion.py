@@ -26,11 +26,4 @@ _INVISIBLE = re.compile(
 
 def reads_like_instruction(body: Body) -> bool:
     """Whether a text of the body looks like an instruction to an agent or hides characters."""
-    texts = (
-        body.statement,
-        *body.alternatives,
-        *body.consequences,
-        *body.conditions,
-        body.reported_by or "",
-    )
-    return any(_MARKS.search(text) or _INVISIBLE.search(text) for text in texts)
+    return any(_MARKS.search(text) or _INVISIBLE.search(text) for text in body.texts)

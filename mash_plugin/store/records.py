@@ -1,11 +1,11 @@
 """Records in rows and out again, each revision under a checksum; no rules."""
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from heapq import merge
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -16,9 +16,11 @@ from mash_plugin.store.sqlite import Connection, Row
 _SQL = load("records")
 
 
-@dataclass(frozen=True, slots=True)
-class Head:
-    """One row of `records`: the copies of the head revision that are searched by index."""
+class Head(NamedTuple):
+    """One row of `records`: the copies of the head revision that are searched by index.
+
+    A named tuple, since every recall makes 256 of them.
+    """
 
     id: str
     owner: str
@@ -35,7 +37,6 @@ class Head:
     recorded_at: int
     evidence_stale: int
     confirmations: int
-    conflicted: int
     strong_tokens: str
     weak_tokens: str
 
@@ -110,7 +111,7 @@ def window(
         "count": count,
     }
     if not include_review:
-        return [Head(*row) for row in db.all(_SQL.window, {**place, "now": now})]
+        return [Head._make(row) for row in db.all(_SQL.window, {**place, "now": now})]
     parts = [
         [
             Head(*row)
@@ -124,16 +125,16 @@ def window(
     return list(islice(merge(*parts, key=lambda h: (-h.recorded_at, h.id)), count))
 
 
-def is_conflicted(db: Connection, record_id: str, now: int) -> bool:
-    """Whether a contradicting link has its other end in force."""
-    row = db.one(_SQL.is_conflicted, {"record_id": record_id, "now": now})
-    return bool(row and row[0])
+def conflicted_among(db: Connection, record_ids: Iterable[str], now: int) -> frozenset[str]:
+    """Those records that are in force and contradict another one that is."""
+    key = {"record_ids": orjson.dumps(list(record_ids)).decode(), "now": now}
+    return frozenset(row[0] for row in db.all(_SQL.conflicted_among, key))
 
 
 def get_head(db: Connection, record_id: str) -> Head | None:
     """The head of a record, or None."""
     row = db.one(_SQL.get_head, {"record_id": record_id})
-    return Head(*row) if row else None
+    return Head._make(row) if row else None
 
 
 def is_forgotten(db: Connection, record_id: str) -> bool:
@@ -162,7 +163,7 @@ def list_heads(
         "start": start,
         "count": count,
     }
-    return [Head(*row) for row in db.all(_SQL.list_heads, filters)]
+    return [Head._make(row) for row in db.all(_SQL.list_heads, filters)]
 
 
 def find_live(db: Connection, owner: str, scope: Scope, interpretation_hash: bytes) -> Head | None:
@@ -203,6 +204,12 @@ def load_head(db: Connection, head: Head) -> Revision | None:
     told = (head.review, head.state, head.decided_by, head.effective_at, head.valid_until)
     kept = (body.review, body.state, body.decided_by, body.effective_at, body.valid_until)
     return revision if told == kept else None
+
+
+def statement_bytes(db: Connection, head: Head) -> int:
+    """How long the statement of the head is, without reading the rest."""
+    row = db.one(_SQL.statement_bytes, {"record_id": head.id, "revision": head.revision})
+    return int(row[0]) if row else 0
 
 
 def list_revisions(db: Connection, record_id: str, before: int | None, count: int) -> list[int]:

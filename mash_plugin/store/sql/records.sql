@@ -32,7 +32,7 @@ VALUES (
 -- What default recall may return, newest first, straight from the index records_window.
 SELECT record_id, owner_id, kind, scope_kind, scope_value, head_revision, review, state, retired,
   decided_by, effective_at, valid_until, recorded_at, evidence_stale, confirmations,
-  0 AS conflicted, strong_tokens, weak_tokens
+  strong_tokens, weak_tokens
 FROM records r
 WHERE owner_id = :owner_id AND scope_kind = :scope_kind AND scope_value = :scope_value
   AND retired = 0 AND evidence_stale = 0
@@ -55,37 +55,42 @@ LIMIT :count;
 -- One of the four parts of the index that recall with include_review joins.
 SELECT record_id, owner_id, kind, scope_kind, scope_value, head_revision, review, state, retired,
   decided_by, effective_at, valid_until, recorded_at, evidence_stale, confirmations,
-  0 AS conflicted, strong_tokens, weak_tokens
+  strong_tokens, weak_tokens
 FROM records
 WHERE owner_id = :owner_id AND scope_kind = :scope_kind AND scope_value = :scope_value
   AND retired = :retired AND evidence_stale = :evidence_stale
 ORDER BY recorded_at DESC, record_id
 LIMIT :count;
 
--- name: is_conflicted
--- Whether a contradicting link of this record has its other end in force.
-SELECT EXISTS (
-    SELECT 1 FROM links l JOIN records o ON o.record_id = l.to_record
-    WHERE l.from_record = :record_id AND l.relation = 'contradicts' AND o.retired = 0
-      AND (o.effective_at IS NULL OR o.effective_at <= :now)
-      AND (o.valid_until IS NULL OR :now < o.valid_until))
-  OR EXISTS (
-    SELECT 1 FROM links l JOIN records o ON o.record_id = l.from_record
-    WHERE l.to_record = :record_id AND l.relation = 'contradicts' AND o.retired = 0
-      AND (o.effective_at IS NULL OR o.effective_at <= :now)
-      AND (o.valid_until IS NULL OR :now < o.valid_until));
+-- name: conflicted_among
+-- Those of the given records that are in force and have a contradicting link to another one.
+SELECT r.record_id
+FROM json_each(:record_ids) j JOIN records r ON r.record_id = j.value
+WHERE r.retired = 0
+  AND (r.effective_at IS NULL OR r.effective_at <= :now)
+  AND (r.valid_until IS NULL OR :now < r.valid_until)
+  AND (EXISTS (
+      SELECT 1 FROM links l JOIN records o ON o.record_id = l.to_record
+      WHERE l.from_record = r.record_id AND l.relation = 'contradicts' AND o.retired = 0
+        AND (o.effective_at IS NULL OR o.effective_at <= :now)
+        AND (o.valid_until IS NULL OR :now < o.valid_until))
+    OR EXISTS (
+      SELECT 1 FROM links l JOIN records o ON o.record_id = l.from_record
+      WHERE l.to_record = r.record_id AND l.relation = 'contradicts' AND o.retired = 0
+        AND (o.effective_at IS NULL OR o.effective_at <= :now)
+        AND (o.valid_until IS NULL OR :now < o.valid_until)));
 
 -- name: get_head
 SELECT record_id, owner_id, kind, scope_kind, scope_value, head_revision, review, state, retired,
   decided_by, effective_at, valid_until, recorded_at, evidence_stale, confirmations,
-  0 AS conflicted, strong_tokens, weak_tokens
+  strong_tokens, weak_tokens
 FROM records WHERE record_id = :record_id;
 
 -- name: list_heads
 -- One page of the complete list; every filter is optional and tests the head (R-095).
 SELECT record_id, owner_id, kind, scope_kind, scope_value, head_revision, review, state, retired,
   decided_by, effective_at, valid_until, recorded_at, evidence_stale, confirmations,
-  0 AS conflicted, '' AS strong_tokens, '' AS weak_tokens
+  '' AS strong_tokens, '' AS weak_tokens
 FROM records r
 WHERE (:scope_kind IS NULL OR (scope_kind = :scope_kind AND scope_value = :scope_value))
   AND (:kind IS NULL OR kind = :kind)
@@ -107,6 +112,10 @@ ORDER BY recorded_at, record_id LIMIT 1;
 SELECT revision, statement, recorded_by, review, state, decided_by, effective_at, valid_until,
   reported_by, alternatives, consequences, conditions, recorded_at, session_id, checksum
 FROM revisions WHERE record_id = :record_id AND revision = :revision;
+
+-- name: statement_bytes
+SELECT length(CAST(statement AS BLOB)) FROM revisions
+WHERE record_id = :record_id AND revision = :revision;
 
 -- name: list_revisions
 -- Numbers below a revision, newest first (R-104, R-105).
