@@ -32,7 +32,7 @@ STOP = frozenset(
     ]
 )
 TOKEN_CHARS = 64
-MEMO_CHUNKS = 40_000
+MEMO_CHUNKS = 60_000
 MEMO_CHUNK_CHARS = 40
 
 # Scripts written without spaces, and Hangul, whose particles stick to the word.
@@ -46,6 +46,7 @@ _MARKS = "\u0300-\u036f\u0483-\u0487\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u067
 _MARKS += "\u093a-\u094f\u0981-\u0983\u09bc-\u09cd\u0b82\u0bbe-\u0bcd\u0c00-\u0c04\u0c3e-\u0c56"
 _SPACED = re.compile(f"[{_EMOJI}]|[{_DENSE}]+|(?:(?![{_DENSE}])[^\\W_]|[{_MARKS}])+")
 _DENSE_RUN = re.compile(f"[{_DENSE}]")
+_PUNCTUATION = '.,:;!?()[]{}"`*'
 _ASCII_WORD = re.compile(r"[A-Za-z0-9]+")
 _POSSESSIVE = re.compile("['\u2019]s(?![^\\W_])", re.IGNORECASE)
 _CAMEL = re.compile("(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
@@ -136,15 +137,19 @@ class _Memo(dict[str, str]):
     """White-space separated chunks to their tokens; bounded, since transcripts hold anything."""
 
     def __missing__(self, chunk: str) -> str:
-        found = _tokens(chunk)
-        if not chunk.isascii():
-            found = _with_last_characters(found)
-        line = " ".join(found)
-        if len(chunk) <= MEMO_CHUNK_CHARS:
-            if len(self) >= MEMO_CHUNKS:
-                self.clear()
-            self[chunk] = line
+        if len(chunk) > MEMO_CHUNK_CHARS:
+            return _line(chunk)
+        bare = chunk.strip(_PUNCTUATION)
+        line = self[bare] if bare != chunk else _line(chunk)
+        if len(self) >= MEMO_CHUNKS:
+            self.clear()
+        self[chunk] = line
         return line
+
+
+def _line(chunk: str) -> str:
+    found = _tokens(chunk)
+    return " ".join(found if chunk.isascii() else _with_last_characters(found))
 
 
 _MEMO = _Memo()
@@ -209,15 +214,16 @@ def _stem(word: str) -> str:
 
 def _stem_latin(word: str) -> str:
     """Plural, -ed and -ing off; a last silent e too, so that decide and decided meet."""
+    if word[-1] not in "sgde":
+        return word
     if word.endswith("ies") and len(word) > 4:
         return word[:-3] + "y"
-    if word.endswith("s") and not word.endswith(("ss", "us", "is")):
+    if word[-1] == "s" and word[-2] not in "sui":
         word = word[:-1]
-    for ending in ("ing", "ed"):
-        rest = word[: -len(ending)]
-        if word.endswith(ending) and len(rest) >= 3 and _VOWEL.search(rest):
-            if rest[-1] == rest[-2] and rest[-1] not in "lsz":
-                return rest[:-1]
-            word = rest
-            break
-    return word[:-1] if word.endswith("e") and len(word) > 3 else word
+    ending = 3 if word.endswith("ing") else 2 if word.endswith("ed") else 0
+    rest = word[:-ending]
+    if ending and len(rest) >= 3 and _VOWEL.search(rest):
+        if rest[-1] == rest[-2] and rest[-1] not in "lsz":
+            return rest[:-1]
+        word = rest
+    return word[:-1] if word[-1] == "e" and len(word) > 3 else word

@@ -54,7 +54,6 @@ def search_chats(
     project_path: str | None = None,
     chat_id: str | None = None,
     source: str | None = None,
-    since: int | None = None,
 ) -> tuple[list[Hit], bool]:
     """The best messages for a query, each once, and whether more follow.
 
@@ -67,7 +66,6 @@ def search_chats(
         "project_path": project_path,
         "chat_id": chat_id,
         "source": source,
-        "since": since,
     }
     last = min(offset + limit, MOST_HITS) + 1
     terms = list(dict.fromkeys(words(query[:QUERY_CHARS])))[:QUERY_TERMS]
@@ -176,10 +174,9 @@ def _reordered(rows: list[Row], scores: dict[int, float], common: dict[str, floa
 
 
 def _hit(row: Row, terms: Sequence[str]) -> Hit:
-    seq, message_id, text, role, author, sent_at, chat_id, title, project_path = row
-    return Hit(
-        chat_id, message_id, role, author, _snippet(text, terms), sent_at, title, project_path
-    )
+    message_id, text, role, author, sent_at, chat_id, title, project_path = row[1:]
+    snippet = _snippet(text, terms)
+    return Hit(chat_id, message_id, role, author, snippet, sent_at, title, project_path)
 
 
 def _snippet(text: str, terms: Sequence[str]) -> str:

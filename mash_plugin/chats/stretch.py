@@ -225,7 +225,7 @@ def _first_row(
 
 
 def _start_over(row: FileRow, chat: ChatState | None) -> FileRow:
-    generation = row.generation if chat is None else chat.generation + 1
+    generation = max(row.generation, chat.generation) + 1 if chat else row.generation
     return replace(
         row,
         size=-1,

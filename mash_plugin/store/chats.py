@@ -77,7 +77,9 @@ def load_file(db: Connection, path: str) -> FileRow | None:
 
 def save_file(db: Connection, row: FileRow) -> None:
     """Remember how far a transcript has been read."""
-    db.run(SQL.save_file, asdict(row))
+    # No upsert: a statement that needs a savepoint makes FTS5 write its memory out.
+    is_known = db.one(SQL.is_known_file, {"path": row.path}) is not None
+    db.run(SQL.update_file if is_known else SQL.insert_file, asdict(row))
 
 
 def chat_state(db: Connection, source: str, session_id: str) -> ChatState | None:
@@ -90,7 +92,7 @@ def insert_chat(
     db: Connection, chat_id: str, source: str, session_id: str, is_subagent: bool, now: int
 ) -> int:
     """Make an empty chat; its row number."""
-    row = db.one(
+    db.run(
         SQL.insert_chat,
         {
             "chat_id": chat_id,
@@ -100,8 +102,7 @@ def insert_chat(
             "now": now,
         },
     )
-    assert row is not None  # noqa: S101 - RETURNING always gives a row
-    return int(row[0])
+    return db.raw.last_insert_rowid()
 
 
 def known_messages(db: Connection, ids: Iterable[str]) -> dict[str, KnownMessage]:

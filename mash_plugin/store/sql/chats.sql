@@ -16,13 +16,23 @@ SELECT path FROM files WHERE chat_no = :chat_no;
 -- name: paths_of_session
 SELECT agent, path, is_subagent FROM files WHERE session_id = :session_id;
 
--- name: save_file
-INSERT OR REPLACE INTO files (path, agent, session_id, is_subagent, chat_no, device, inode, size,
+-- name: is_known_file
+SELECT 1 FROM files WHERE path = :path;
+
+-- name: insert_file
+INSERT INTO files (path, agent, session_id, is_subagent, chat_no, device, inode, size,
   mtime_ns, offset, block_sums, turn, generation, ordinal, chain, reader, reader_version,
   lines_skipped, bytes_skipped)
 VALUES (:path, :agent, :session_id, :is_subagent, :chat_no, :device, :inode, :size,
   :mtime_ns, :offset, :block_sums, :turn, :generation, :ordinal, :chain, :reader, :reader_version,
   :lines_skipped, :bytes_skipped);
+
+-- name: update_file
+UPDATE files SET chat_no = :chat_no, device = :device, inode = :inode, size = :size,
+  mtime_ns = :mtime_ns, offset = :offset, block_sums = :block_sums, turn = :turn,
+  generation = :generation, ordinal = :ordinal, chain = :chain, reader = :reader,
+  reader_version = :reader_version, lines_skipped = :lines_skipped, bytes_skipped = :bytes_skipped
+WHERE path = :path;
 
 -- name: delete_file
 DELETE FROM files WHERE path = :path;
@@ -37,7 +47,7 @@ WHERE source = :source AND session_id = :session_id;
 
 -- name: insert_chat
 INSERT INTO chats (chat_id, source, session_id, is_subagent, indexed_at)
-VALUES (:chat_id, :source, :session_id, :is_subagent, :now) RETURNING chat_no;
+VALUES (:chat_id, :source, :session_id, :is_subagent, :now);
 
 -- name: describe_chat  what the newest lines tell about a chat
 UPDATE chats SET
@@ -199,8 +209,7 @@ WHERE messages_fts MATCH :match AND EXISTS (
     AND (:repository IS NULL OR c.repository_identity = :repository)
     AND (:project_path IS NULL OR c.project_path = :project_path)
     AND (:chat_id IS NULL OR c.chat_id = :chat_id)
-    AND (:source IS NULL OR c.source = :source)
-    AND (:since IS NULL OR c.last_active_at >= :since))
+    AND (:source IS NULL OR c.source = :source))
 ORDER BY f.rank LIMIT :limit;
 
 -- name: found_messages  rows of a search with the chats that hold each
@@ -212,7 +221,6 @@ WHERE m.seq IN (SELECT value FROM json_each(:seqs))
   AND (:project_path IS NULL OR c.project_path = :project_path)
   AND (:chat_id IS NULL OR c.chat_id = :chat_id)
   AND (:source IS NULL OR c.source = :source)
-  AND (:since IS NULL OR c.last_active_at >= :since)
 ORDER BY c.started_at, c.chat_no;
 
 -- name: mentions  messages of a project that hold a phrase, the newest first

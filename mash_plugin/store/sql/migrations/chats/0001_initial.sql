@@ -52,7 +52,7 @@ CREATE TABLE files (                      -- how far each transcript has been re
   agent TEXT NOT NULL,
   session_id TEXT NOT NULL,
   is_subagent INTEGER NOT NULL CHECK (is_subagent IN (0,1)),
-  chat_no INTEGER REFERENCES chats(chat_no) ON DELETE CASCADE,
+  chat_no INTEGER,                        -- no foreign key: see save_file
   device INTEGER NOT NULL, inode INTEGER NOT NULL,
   size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL,
   offset INTEGER NOT NULL DEFAULT 0,      -- end of the last complete line taken in
