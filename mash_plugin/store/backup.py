@@ -10,7 +10,7 @@ import apsw
 
 from mash_plugin.errors import LocalFailure, StoreDamaged
 from mash_plugin.store.connect import connect_frozen, refuse_foreign
-from mash_plugin.store.faults import lost, translated
+from mash_plugin.store.faults import lost, translated, translated_files
 from mash_plugin.store.files import make_private_folder, remove_database, sync_file, sync_folder
 from mash_plugin.store.migrate import refuse_newer, schema_number
 from mash_plugin.store.sqlite import Connection, Database
@@ -65,6 +65,11 @@ def make(database: Database, folder: str, now: int) -> Backup:
 
     On any failure nothing is left behind and the earlier backups stay.
     """
+    with translated_files(folder):
+        return _make(database, folder, now)
+
+
+def _make(database: Database, folder: str, now: int) -> Backup:
     make_private_folder(folder)
     _remove_parts(folder)
     done = backups(folder)

@@ -1,5 +1,6 @@
 """What SQLite's errors mean for the person: which of ours, what was saved, what to do."""
 
+import errno
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -34,6 +35,19 @@ def translated(path: str) -> Iterator[None]:
         raise Internal(
             f"{path}: {error} (SQLite {number}). Retry the same operation ID."
         ) from error
+
+
+@contextmanager
+def translated_files(path: str) -> Iterator[None]:
+    """Turn the errors of files and folders around a database into ours."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise DiskFull(disk_message(path)) from error
+        if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
+            raise ReadOnly(f"{path} cannot be written ({error}); nothing was saved.") from error
+        raise Internal(f"{path}: {error}. Nothing was saved.") from error
 
 
 def is_fatal(error: MashError) -> bool:

@@ -1,6 +1,7 @@
 """Private folders, and names that are on disk when we say so."""
 
 import os
+from contextlib import suppress
 
 
 def make_private_folder(folder: str) -> None:
@@ -8,7 +9,8 @@ def make_private_folder(folder: str) -> None:
     os.makedirs(folder, mode=0o700, exist_ok=True)
     mode = os.stat(folder).st_mode
     if mode & 0o077:
-        os.chmod(folder, mode & 0o700)
+        with suppress(OSError):  # a read-only one is read; `mash doctor` names it
+            os.chmod(folder, mode & 0o700)
 
 
 def sync_file(path: str) -> None:

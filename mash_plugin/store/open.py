@@ -16,7 +16,7 @@ from mash_plugin.errors import DiskFull, MashError, ReadOnly, StoreDamaged
 from mash_plugin.paths import Paths
 from mash_plugin.store import reserve
 from mash_plugin.store.connect import APPLICATION_ID, connect_reading
-from mash_plugin.store.faults import translated
+from mash_plugin.store.faults import translated, translated_files
 from mash_plugin.store.files import make_private_folder, remove_database, set_aside, sync_folder
 from mash_plugin.store.mark import Mark, take_mark
 from mash_plugin.store.migrate import migrate, refuse_newer, schema_number, stored_schema
@@ -29,10 +29,12 @@ def open_store(paths: Paths, now: int) -> Database:
     Raises StoreBusy when another process serves it, UpgradeNeeded for a newer schema,
     StoreDamaged when neither the file nor a backup can be served.
     """
-    make_private_folder(paths.data)
+    with translated_files(paths.store):
+        make_private_folder(paths.data)
     mark = take_mark(paths.store)
     try:
-        database = _store_or_backup(paths, mark, now)
+        with translated_files(paths.store):
+            database = _store_or_backup(paths, mark, now)
     except BaseException:
         if mark:
             mark.release(is_clean=not mark.was_left)
@@ -44,21 +46,18 @@ def open_store(paths: Paths, now: int) -> Database:
 
 def open_chats(paths: Paths) -> Database:
     """The chat index; a damaged one is kept under another name and begun anew."""
-    make_private_folder(paths.data)
+    with translated_files(paths.chats):
+        make_private_folder(paths.data)
     mark = take_mark(paths.chats)
     try:
-        if not os.path.lexists(paths.chats):
-            _create(paths.chats, "chats", "NORMAL", None)
-        try:
-            return _healthy(paths.chats, "chats", "NORMAL", mark)
-        except StoreDamaged:
-            set_aside(paths.chats, "damaged")
-            _create(paths.chats, "chats", "NORMAL", None)
-            return _healthy(paths.chats, "chats", "NORMAL", mark)
+        with translated_files(paths.chats):
+            database = _chats_or_new(paths.chats, mark)
     except BaseException:
         if mark:
             mark.release(is_clean=not mark.was_left)
         raise
+    database.is_unchecked = False  # only a fault that was met asks for a check of so large a file
+    return database
 
 
 def restore_line(paths: Paths) -> str:
@@ -130,6 +129,17 @@ def _store_or_backup(paths: Paths, mark: Mark | None, now: int) -> Database:
     if not database.problem:
         reserve.keep(path)
     return database
+
+
+def _chats_or_new(path: str, mark: Mark | None) -> Database:
+    if not os.path.lexists(path):
+        _create(path, "chats", "NORMAL", None)
+    try:
+        return _healthy(path, "chats", "NORMAL", mark)
+    except StoreDamaged:
+        set_aside(path, "damaged")
+        _create(path, "chats", "NORMAL", None)
+        return _healthy(path, "chats", "NORMAL", mark)
 
 
 def _healthy(

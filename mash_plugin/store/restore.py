@@ -11,6 +11,7 @@ from mash_plugin.errors import InvalidArgument, StoreBusy, StoreDamaged
 from mash_plugin.paths import Paths
 from mash_plugin.store.backup import Contents, backups, copy, newest_good, verify
 from mash_plugin.store.connect import connect_frozen
+from mash_plugin.store.faults import translated_files
 from mash_plugin.store.files import make_private_folder, remove_database, set_aside, sync_folder
 from mash_plugin.store.mark import take_mark
 from mash_plugin.store.sqlite import Database
@@ -36,8 +37,8 @@ def restore(paths: Paths, backup_path: str | None, now: int, *, wait_s: float = 
     end. The copy is whole and on disk before the former store is renamed; nothing is deleted.
     Raises StoreBusy, InvalidArgument, StoreDamaged, UpgradeNeeded or DiskFull.
     """
-    make_private_folder(paths.data)
-    with holding_daemon_lock(paths, wait_s):
+    with translated_files(paths.store), holding_daemon_lock(paths, wait_s):
+        make_private_folder(paths.data)
         mark = take_mark(paths.store)
         is_done = False
         try:
