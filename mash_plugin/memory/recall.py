@@ -1,6 +1,7 @@
 """A small packet of memory for one exact scope: window, rank, fit (section 8). Writes nothing."""
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 from mash_plugin.chats.reading import chat_of
@@ -19,15 +20,15 @@ from mash_plugin.store.records import (
     Head,
     conflicted_among,
     load_head,
-    statement_bytes,
+    text_bytes,
     window,
 )
 from mash_plugin.store.sqlite import Connection
 from mash_plugin.tokens import STOP, words
 
 WINDOW = 256
-EMPTY_ITEM_BYTES = 200
-"""No item is smaller than this and its statement."""
+EMPTY_ITEM_BYTES = 215
+"""No item takes less beside its texts, its ID and its scope."""
 Item = dict[str, Any]
 Test = Callable[[Head, Revision], bool]
 
@@ -101,7 +102,8 @@ def _recall(
             heads.update((head.id, head) for head in found[:WINDOW])
         conflicts = conflicted_among(db, heads, now) if include_review else frozenset()
         if file is not None:
-            heads = {h.id: h for h in heads.values() if _mentions(db, h, file)}
+            parts = set(words(file))
+            heads = {h.id: h for h in heads.values() if _mentions(db, h, file, parts)}
         relevant, rest = rank_records(
             [_ranked(head, head.id in conflicts, now) for head in heads.values()], terms, now
         )
@@ -117,8 +119,13 @@ def _recall(
             status = status_of_head(head, now)
             return item_of(head, revision, status, head.id in conflicts, shown)
 
+        @cache
+        def sizes() -> dict[str, int]:
+            return text_bytes(db, heads)
+
         def least_size(ranked: Ranked) -> int:
-            return EMPTY_ITEM_BYTES + statement_bytes(db, heads[ranked.id])
+            scope_value = heads[ranked.id].scope_value
+            return EMPTY_ITEM_BYTES + len(ranked.id) + len(scope_value) + sizes()[ranked.id]
 
         return pack(relevant, rest, to_item, least_size, limit, byte_budget, scan_limited)
 
@@ -135,9 +142,9 @@ def _ranked(head: Head, conflicted: bool, now: int) -> Ranked:
     )
 
 
-def _mentions(db: Connection, head: Head, file: str) -> bool:
+def _mentions(db: Connection, head: Head, file: str, parts: set[str]) -> bool:
     """Whether the head's texts or quotes hold the path; its words are looked for first."""
-    if not set(words(file)) <= set(head.strong_tokens.split()) | set(head.weak_tokens.split()):
+    if not parts <= set(head.strong_tokens.split()) | set(head.weak_tokens.split()):
         return False
     revision = load_head(db, head)
     if revision is None:

@@ -23,7 +23,7 @@ def pack(
 
     What does not fit is skipped, smaller ones after it may still fit. Only a relevant record
     that was left out sets `truncated`. `to_item` gives None for a record that cannot be shown;
-    `least_size` tells cheaply what surely does not fit.
+    `least_size` tells cheaply what surely does not fit; it is asked once something did not.
     """
     # The value `false` is one byte longer than `true`, so the final result can only be shorter.
     size = size_of({"records": [], "truncated": False, "scan_limited": False})
@@ -33,7 +33,7 @@ def pack(
         if len(chosen) == limit:
             left_out[is_relevant] = True
             break
-        if size + least_size(source) > byte_budget:
+        if any(left_out.values()) and size + least_size(source) > byte_budget:
             left_out[is_relevant] = True
             continue
         item = to_item(source)

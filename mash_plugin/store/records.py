@@ -206,10 +206,10 @@ def load_head(db: Connection, head: Head) -> Revision | None:
     return revision if told == kept else None
 
 
-def statement_bytes(db: Connection, head: Head) -> int:
-    """How long the statement of the head is, without reading the rest."""
-    row = db.one(_SQL.statement_bytes, {"record_id": head.id, "revision": head.revision})
-    return int(row[0]) if row else 0
+def text_bytes(db: Connection, record_ids: Iterable[str]) -> dict[str, int]:
+    """How many bytes the texts of each head take, without reading them out."""
+    key = {"record_ids": orjson.dumps(list(record_ids)).decode()}
+    return {row[0]: int(row[1]) for row in db.all(_SQL.text_bytes, key)}
 
 
 def list_revisions(db: Connection, record_id: str, before: int | None, count: int) -> list[int]:

@@ -113,9 +113,16 @@ SELECT revision, statement, recorded_by, review, state, decided_by, effective_at
   reported_by, alternatives, consequences, conditions, recorded_at, session_id, checksum
 FROM revisions WHERE record_id = :record_id AND revision = :revision;
 
--- name: statement_bytes
-SELECT length(CAST(statement AS BLOB)) FROM revisions
-WHERE record_id = :record_id AND revision = :revision;
+-- name: text_bytes
+-- How long the texts of heads are, without reading them out.
+SELECT r.record_id, length(CAST(v.statement AS BLOB)) + length(CAST(v.recorded_by AS BLOB))
+  + coalesce(length(CAST(v.reported_by AS BLOB)), 0)
+  + coalesce(length(CAST(v.alternatives AS BLOB)), 0)
+  + coalesce(length(CAST(v.consequences AS BLOB)), 0)
+  + coalesce(length(CAST(v.conditions AS BLOB)), 0)
+FROM json_each(:record_ids) j
+JOIN records r ON r.record_id = j.value
+JOIN revisions v ON v.record_id = r.record_id AND v.revision = r.head_revision;
 
 -- name: list_revisions
 -- Numbers below a revision, newest first (R-104, R-105).
