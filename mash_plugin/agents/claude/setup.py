@@ -96,7 +96,7 @@ def install(place: Place, marketplace: Path, environ: Mapping[str, str]) -> None
     assert place.client  # noqa: S101 - callers install only where the command was found
     file = _settings_file(place)
     _read(file)
-    before = file.read_text("utf-8") if file.exists() else None
+    before = _text(file) if file.exists() else None
     known = _table(_table(_read(_known_file(place)), MARKETPLACE), "source").get("path")
     if known not in (None, str(marketplace)):
         run_client([place.client, "plugin", "marketplace", "remove", MARKETPLACE], environ)
@@ -136,7 +136,7 @@ PLUGIN_FILES = (
 
 def _keep_layout(file: Path, before: str) -> None:
     """Put our entries into the text as the person wrote it, if that says the same."""
-    now = json.loads(file.read_text("utf-8"))
+    now = json.loads(_text(file))
     text = before
     for path in OURS:
         value = _table(now, path[0]).get(path[1])
@@ -149,7 +149,7 @@ def _keep_layout(file: Path, before: str) -> None:
 def _without_ours(file: Path, before: Before | None) -> str | None:
     if not file.exists():
         return None
-    text = file.read_text("utf-8")
+    text = _text(file)
     for table, key in OURS:
         text = json_text.remove(text, (table, key))
         if _parsed(text).get(table) == {} and (before is None or table in before.absent):
@@ -165,7 +165,7 @@ def _settle(file: Path, wanted: str | None, before: Before | None) -> None:
     text = wanted if wanted is not None and _parsed(wanted) == _parsed(now) else now
     if before is not None and before.sha256 is None and _parsed(text) == {}:
         file.unlink()
-    elif text != file.read_text("utf-8"):
+    elif text != _text(file):
         write_settings(file, text)
 
 
@@ -174,7 +174,7 @@ def _withdraw_decline(place: Place, environ: Mapping[str, str]) -> None:
     folder = place.config if "CLAUDE_CONFIG_DIR" in environ else user_home(environ)
     file = folder / ".claude.json"
     try:
-        text = file.read_text("utf-8")
+        text = _text(file)
         declined = _parsed(text).get(DECLINED)
     except (OSError, ValueError):
         return
@@ -192,7 +192,7 @@ def _remove_leftovers(place: Place, before: Before | None) -> None:
         (_installed_file(place), ("plugins", PLUGIN_ID)),
     ):
         if path.exists():
-            text = path.read_text("utf-8")
+            text = _text(path)
             shorter = json_text.remove(text, keys)
             if shorter != text:
                 write_settings(path, shorter)
@@ -231,9 +231,14 @@ def _installed_file(place: Place) -> Path:
     return place.config / "plugins" / "installed_plugins.json"
 
 
+def _text(file: Path) -> str:
+    """The file with its own line ends."""
+    return file.read_bytes().decode("utf-8")
+
+
 def _read(file: Path) -> dict[str, Any]:
     try:
-        value = json.loads(file.read_text("utf-8") or "{}")
+        value = json.loads(_text(file) or "{}")
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as error:

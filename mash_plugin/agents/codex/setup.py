@@ -213,19 +213,33 @@ def _settle(place: Place, before: Before | None) -> None:
 def without_tables(text: str, is_ours: Callable[[tuple[str, ...]], bool]) -> str:
     """The TOML text without the tables that `is_ours` names; every other line is kept."""
     kept: list[str] = []
+    tail: list[str] = []
     is_dropping = False
     for line in text.splitlines(keepends=True):
         header = _header(line)
         if header is not None:
             was_dropping, is_dropping = is_dropping, is_ours(header)
-            # The blank line before a dropped table came with it.
             if is_dropping and not was_dropping and kept and not kept[-1].strip():
-                kept.pop()
-            if was_dropping and not is_dropping and kept and kept[-1].strip():
-                kept.append("\n")
-        if not is_dropping or line.lstrip().startswith("#"):
+                kept.pop()  # the blank line before our table came with it
+            if was_dropping:
+                kept += _left_of(tail) or _blank_line(kept, is_needed=not is_dropping)
+                tail.clear()
+        if not is_dropping:
             kept.append(line)
-    return "".join(kept)
+        elif line.strip() and not line.lstrip().startswith("#"):
+            tail.clear()
+        else:
+            tail.append(line)
+    return "".join(kept + _left_of(tail))
+
+
+def _left_of(tail: list[str]) -> list[str]:
+    """Comments that stood after our last table belong to what follows."""
+    return list(tail) if any(line.strip() for line in tail) else []
+
+
+def _blank_line(kept: list[str], *, is_needed: bool) -> list[str]:
+    return ["\n"] if is_needed and kept and kept[-1].strip() else []
 
 
 def _is_ours(header: tuple[str, ...]) -> bool:
@@ -241,8 +255,8 @@ def _is_ours(header: tuple[str, ...]) -> bool:
 
 
 def _header(line: str) -> tuple[str, ...] | None:
-    """The dotted name of a `[table]` line, or None for any other line."""
-    if not line.startswith("[") or line.startswith("[["):
+    """The dotted name of a `[table]` or `[[table]]` line, or None for any other line."""
+    if not line.lstrip().startswith("["):
         return None
     try:
         table: Any = tomllib.loads(line)

@@ -1,0 +1,193 @@
+"""`mash init` with both real clients in a home of its own."""
+
+import json
+import shutil
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.homes import Home, clients_folder
+from tests.support.trust_hooks import trust_hooks
+
+REVIEW = "/hooks"
+CLAUDE_SETTINGS = '{\n    "theme": "dark",\n    "permissions": {"allow": ["Bash(ls:*)"]}\n}'
+CODEX_SETTINGS = """# Mine, with a comment
+model = "gpt-5.5"   # and one here
+
+[mcp_servers.other]
+command = "other"   # kept
+"""
+
+
+def settle(home: Home) -> None:
+    """Give both clients settings of the person's own."""
+    (home.claude / "settings.json").write_text(CLAUDE_SETTINGS)
+    (home.codex / "config.toml").write_text(CODEX_SETTINGS)
+
+
+def claude_settings(home: Home) -> dict[str, Any]:
+    settings = json.loads((home.claude / "settings.json").read_text())
+    assert isinstance(settings, dict)
+    return settings
+
+
+def snapshot(*folders: Path) -> dict[str, bytes]:
+    """Every file but what each run writes anew: logs, locks, write-ahead logs, sockets."""
+    unsteady = (".log", ".lock", "-wal", "-shm", "-open", ".sqlite", ".claude.json", "now_ms")
+    return {
+        str(path): path.read_bytes()
+        for folder in folders
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and not path.name.endswith(unsteady) and "backups" not in path.parts
+    }
+
+
+@pytest.mark.spec("R-152", "R-153", "R-155")
+def test_a_fresh_home_has_store_index_tools_and_hooks_after_init(home: Home) -> None:
+    settle(home)
+    done = home.mash("init", "--yes")
+    assert done.code == 0, done
+    assert (home.mash_home / "data/records.db").is_file()
+    assert "Chats: 0 files" in done.out
+    listed = json.loads(home.run("claude", "plugin", "list", "--json").out)
+    (plugin,) = [entry for entry in listed if entry["id"] == "mash@mash"]
+    assert plugin["enabled"] is True
+    assert plugin["mcpServers"]["mash"]["env"] == {"MASH_HOME": str(home.mash_home)}
+    (plugin,) = json.loads(home.run("codex", "plugin", "list", "--json").out)["installed"]
+    assert (plugin["pluginId"], plugin["enabled"]) == ("mash@mash", True)
+    assert "Restart Claude Code and Codex" in done.out.splitlines()[-1]
+    assert REVIEW in done.out
+
+
+@pytest.mark.spec("R-155")
+def test_the_persons_own_lines_stay_byte_for_byte(home: Home) -> None:
+    settle(home)
+    home.mash("init", "--yes", "--no-index")
+    text = (home.claude / "settings.json").read_text()
+    assert text.startswith(CLAUDE_SETTINGS.removesuffix("\n}"))
+    ours = {"extraKnownMarketplaces", "enabledPlugins"}
+    assert set(claude_settings(home)) == {"theme", "permissions", *ours}
+    assert (home.codex / "config.toml").read_text().startswith(CODEX_SETTINGS)
+
+
+@pytest.mark.spec("R-152", "R-153")
+def test_a_second_init_changes_nothing_more_and_asks_for_no_review(home: Home) -> None:
+    settle(home)
+    home.mash("init", "--yes")
+    before = snapshot(home.claude, home.codex, home.mash_home)
+    done = home.mash("init", "--yes")
+    assert done.code == 0
+    assert snapshot(home.claude, home.codex, home.mash_home) == before
+    assert REVIEW not in done.out
+    assert "Restart" in done.out.splitlines()[-1]
+
+
+@pytest.mark.spec("R-153")
+def test_hooks_that_changed_are_copied_to_codex_and_ask_for_a_review_again(home: Home) -> None:
+    settle(home)
+    home.mash("init", "--yes", "--no-index")
+    trust_hooks(str(clients_folder() / "codex"), home.home, home.environment)
+    (cached,) = (home.codex / "plugins/cache/mash/mash").iterdir()
+    relay = cached / "hooks/relay.py"
+    current = relay.read_bytes()
+    relay.write_bytes(b"# of an older version\n")
+    done = home.mash("init", "--yes", "--no-index")
+    assert done.code == 0
+    assert REVIEW in done.out
+    assert relay.read_bytes() == current
+
+
+@pytest.mark.spec("R-154")
+@pytest.mark.parametrize("no_index", [False, True])
+@pytest.mark.parametrize("no_agents", [False, True])
+def test_each_part_can_be_left_out(home: Home, no_index: bool, no_agents: bool) -> None:
+    settle(home)
+    flags = ["--no-index"] * no_index + ["--no-agents"] * no_agents
+    done = home.mash("init", "--yes", *flags)
+    assert done.code == 0
+    assert (home.mash_home / "data/records.db").exists()
+    assert ("Chats:" in done.out) is not no_index
+    assert ("enabledPlugins" in claude_settings(home)) is not no_agents
+    assert ("mash@mash" in (home.codex / "config.toml").read_text()) is not no_agents
+
+
+def test_a_dry_run_changes_nothing(home: Home) -> None:
+    settle(home)
+    done = home.mash("init", "--dry-run")
+    assert done.code == 0
+    assert str(home.codex) in done.out
+    assert not home.mash_home.exists()
+    assert "enabledPlugins" not in claude_settings(home)
+
+
+@pytest.mark.spec("R-155")
+def test_broken_settings_are_left_alone_with_a_message_and_the_other_agent_is_installed(
+    home: Home,
+) -> None:
+    settle(home)
+    with_comment = '{\n  // mine\n  "theme": "dark"\n}\n'
+    (home.claude / "settings.json").write_text(with_comment)
+    done = home.mash("init", "--yes", "--no-index")
+    assert done.code == 1
+    assert (home.claude / "settings.json").read_text() == with_comment
+    assert not (home.claude / "plugins").exists()
+    assert "mash: Claude Code:" in done.err
+    assert "left alone" in done.err
+    assert "Traceback" not in done.err
+    assert tomllib.loads((home.codex / "config.toml").read_text())["plugins"]["mash@mash"]
+
+
+@pytest.mark.spec("R-155")
+def test_a_broken_codex_configuration_is_left_alone_with_a_message(home: Home) -> None:
+    settle(home)
+    (home.codex / "config.toml").write_text("model = \n")
+    done = home.mash("init", "--yes", "--no-index")
+    assert done.code == 1
+    assert (home.codex / "config.toml").read_text() == "model = \n"
+    assert "mash: Codex:" in done.err
+    assert REVIEW not in done.out
+    assert "enabledPlugins" in claude_settings(home)
+
+
+def test_without_any_agent_init_says_so_and_still_sets_up_the_store(home: Home) -> None:
+    tools = home.root / "tools"
+    tools.mkdir()
+    (tools / "mash").symlink_to(shutil.which("mash", path=home.environment["PATH"]) or "")
+    done = home.run("mash", "init", "--yes", env={"PATH": f"{tools}:/usr/bin:/bin"})
+    assert done.code == 0, done
+    assert "Neither `claude` nor `codex` is on PATH" in done.out
+    assert (home.mash_home / "data/records.db").exists()
+
+
+def test_without_a_terminal_init_asks_for_yes_instead_of_guessing(home: Home) -> None:
+    done = home.mash("init")
+    assert done.code == 1
+    assert done.err.strip() == (
+        "mash: init asks before it changes anything and this is no terminal: add --yes."
+    )
+    assert not home.mash_home.exists()
+
+
+def test_transcript_roots_are_noted_beside_the_persons_own_settings(home: Home) -> None:
+    settle(home)
+    home.mash_home.mkdir()
+    config = home.mash_home / "config.toml"
+    config.write_text("# mine\n[records]\ncapture = false # for now\n\n[chats]\nkeep_days = 90\n")
+    home.mash("init", "--yes", "--no-agents", "--no-index")
+    text = config.read_text()
+    assert text.startswith("# mine\n[records]\ncapture = false # for now\n")
+    chats = tomllib.loads(text)["chats"]
+    assert chats["keep_days"] == 90
+    assert chats["roots"] == {"claude": [str(home.claude)], "codex": [str(home.codex)]}
+
+
+def test_a_broken_configuration_is_told_in_one_line_before_anything_is_done(home: Home) -> None:
+    home.mash_home.mkdir()
+    (home.mash_home / "config.toml").write_text("[records\n")
+    done = home.mash("init", "--yes")
+    assert done.code == 1
+    assert len(done.err.splitlines()) == 1
+    assert "config.toml" in done.err
+    assert not (home.mash_home / "data").exists()

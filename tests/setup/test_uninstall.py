@@ -1,0 +1,135 @@
+"""`mash uninstall`: the agents as they were before."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.setup.test_init import CLAUDE_SETTINGS, CODEX_SETTINGS, settle
+from tests.support.homes import Home, clients_folder
+from tests.support.processes import daemons_of
+from tests.support.trust_hooks import trust_hooks
+
+CODEX_LAYOUTS = [
+    CODEX_SETTINGS,
+    CODEX_SETTINGS.rstrip("\n"),
+    "",
+    '[hooks.state]\n\n[plugins."other@place"]\nenabled = true # yes\n',
+]
+CLAUDE_LAYOUTS = [
+    CLAUDE_SETTINGS,
+    '{"enabledPlugins": {"other@place": true}, "extraKnownMarketplaces": {}}\n',
+    '{\r\n\t"theme": "dark"\r\n}\r\n',
+    "{}",
+]
+
+
+def trust(home: Home) -> None:
+    trust_hooks(str(clients_folder() / "codex"), home.home, home.environment)
+
+
+@pytest.mark.spec("R-155")
+@pytest.mark.parametrize("number", range(4))
+def test_settings_are_equal_to_before_when_nothing_else_changed(home: Home, number: int) -> None:
+    claude, codex = home.claude / "settings.json", home.codex / "config.toml"
+    before = CLAUDE_LAYOUTS[number].encode(), CODEX_LAYOUTS[number].encode()
+    claude.write_bytes(before[0])
+    codex.write_bytes(before[1])
+    assert home.mash("init", "--yes", "--no-index").code == 0
+    trust(home)
+    done = home.mash("uninstall", "--yes")
+    assert done.code == 0, done
+    assert (claude.read_bytes(), codex.read_bytes()) == before
+    assert not list(home.root.glob("c*/plugins/cache/*"))
+    assert not list(home.root.glob("c*/plugins/data/*"))
+    state = json.loads((home.claude / ".claude.json").read_text())
+    assert "mash@mash" not in json.dumps(state)
+    assert not daemons_of(home.root)
+
+
+@pytest.mark.spec("R-155")
+def test_files_that_only_mash_made_are_gone_again(home: Home) -> None:
+    (home.codex / "config.toml").unlink()
+    home.mash("init", "--yes", "--no-index")
+    assert (home.claude / "settings.json").exists()
+    home.mash("uninstall", "--yes")
+    assert not (home.claude / "settings.json").exists()
+    assert not (home.codex / "config.toml").exists()
+    assert not (home.claude / "plugins").exists()
+
+
+@pytest.mark.spec("R-155")
+def test_what_changed_meanwhile_stays_and_only_our_entries_go(home: Home) -> None:
+    settle(home)
+    home.mash("init", "--yes", "--no-index")
+    trust(home)
+    settings = json.loads((home.claude / "settings.json").read_text())
+    settings["theme"] = "light"
+    settings["enabledPlugins"]["other@place"] = False
+    (home.claude / "settings.json").write_text(json.dumps(settings))
+    codex = home.codex / "config.toml"
+    codex.write_text(
+        codex.read_text() + '\n# added later\n[plugins."other@place"]\nenabled = true\n'
+    )
+    home.mash("uninstall", "--yes")
+    assert json.loads((home.claude / "settings.json").read_text()) == {
+        "theme": "light",
+        "permissions": {"allow": ["Bash(ls:*)"]},
+        "enabledPlugins": {"other@place": False},
+    }
+    text = codex.read_text()
+    assert text.startswith(CODEX_SETTINGS)
+    assert text.endswith('\n# added later\n[plugins."other@place"]\nenabled = true\n')
+    assert "mash" not in text
+
+
+def test_memory_stays_unless_told_otherwise_and_serves_again_after_init(home: Home) -> None:
+    settle(home)
+    home.mash("init", "--yes", "--no-index")
+    home.mash("uninstall", "--yes")
+    assert (home.mash_home / "data/records.db").exists()
+    assert home.mash("init", "--yes", "--no-index").code == 0
+    done = home.mash("uninstall", "--yes", "--data")
+    assert done.code == 0
+    assert not home.mash_home.exists()
+
+
+def test_an_uninstall_without_the_clients_still_removes_our_entries(home: Home) -> None:
+    settle(home)
+    home.mash("init", "--yes", "--no-index")
+    path = home.environment["PATH"].replace(str(clients_folder()), "/nowhere")
+    done = home.run("mash", "uninstall", "--yes", env={"PATH": path})
+    assert done.code == 0, done
+    assert (home.claude / "settings.json").read_text() == CLAUDE_SETTINGS
+    assert "mash" not in (home.codex / "config.toml").read_text()
+
+
+def test_a_second_uninstall_is_content(home: Home) -> None:
+    settle(home)
+    home.mash("init", "--yes", "--no-index")
+    home.mash("uninstall", "--yes")
+    done = home.mash("uninstall", "--yes")
+    assert done.code == 0
+    assert "plugin removed" not in done.out
+
+
+def test_places_of_other_environments_are_cleaned_as_well(home: Home, tmp_path: Path) -> None:
+    settle(home)
+    other = tmp_path / "other codex"
+    other.mkdir()
+    (other / "config.toml").write_text(CODEX_SETTINGS)
+    home.run("mash", "init", "--yes", "--no-index", env={"CODEX_HOME": str(other)})
+    assert "mash" in (other / "config.toml").read_text()
+    home.mash("uninstall", "--yes")
+    assert (other / "config.toml").read_text() == CODEX_SETTINGS
+
+
+def test_broken_settings_keep_the_folder_and_the_message_names_the_file(home: Home) -> None:
+    settle(home)
+    home.mash("init", "--yes", "--no-index")
+    (home.claude / "settings.json").write_text("{ broken")
+    done = home.mash("uninstall", "--yes")
+    assert done.code == 1
+    assert "settings.json" in done.err
+    assert (home.claude / "settings.json").read_text() == "{ broken"
+    assert (home.mash_home / "data/marketplace").exists()
