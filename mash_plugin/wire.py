@@ -109,7 +109,7 @@ def rebuilt(body: Mapping[str, Any]) -> MashError:
 
 def escape(value: str) -> str:
     """Percent-escape all but unreserved characters and slashes."""
-    return "".join(chr(b) if b in _PLAIN else f"%{b:02X}" for b in os.fsencode(value))
+    return "".join(chr(b) if b in PLAIN else f"%{b:02X}" for b in os.fsencode(value))
 
 
 def unescape(value: bytes) -> str:
@@ -142,7 +142,7 @@ def peer_pid(connection: socket.socket) -> int | None:
     return int.from_bytes(credentials[:4], sys.byteorder)
 
 
-_PLAIN = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~/")
+PLAIN = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~/")
 
 
 def _dumps(body: Mapping[str, Any], *, ensure_ascii: bool) -> str:

@@ -2,7 +2,7 @@
 
 import json
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final, Literal
 
 from mash_plugin import wire
 from mash_plugin.errors import InvalidArgument, MashError, TooLarge, UpgradeNeeded
@@ -31,23 +31,18 @@ class ToolFrame:
 
 
 @dataclass(frozen=True, slots=True)
-class LeaseFrame:
-    """A connection that only keeps the daemon alive."""
-
-
-@dataclass(frozen=True, slots=True)
-class NewerHook:
-    """A hook that speaks a later version: it is not answered, and we should make room."""
-
-
-@dataclass(frozen=True, slots=True)
 class Refused:
     """Bytes that are no request; `error` is told to tools, hooks hear nothing."""
 
     error: MashError | None = None
 
 
-Frame = HookFrame | ToolFrame | LeaseFrame | NewerHook | Refused
+LEASE: Final = "lease"
+"""A connection that only keeps the daemon alive."""
+NEWER_HOOK: Final = "newer-hook"
+"""A hook of a later version: it is not answered, and we should make room."""
+
+Frame = HookFrame | ToolFrame | Refused | Literal["lease", "newer-hook"]
 
 
 @dataclass(slots=True)
@@ -124,11 +119,11 @@ def read_first_line(line: bytes) -> Frame:
     except ValueError:
         return Refused()
     if version > wire.PROTOCOL:
-        return NewerHook()
+        return NEWER_HOOK
     if version < wire.OLDEST_PROTOCOL or len(words) < 2:
         return Refused()
     if words[1] == b"lease":
-        return LeaseFrame()
+        return LEASE
     if words[1] != b"hook" or len(words) < 4:
         return Refused()
     pairs = [word.partition(b"=") for word in words[4:]]

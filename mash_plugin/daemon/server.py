@@ -16,8 +16,6 @@ from mash_plugin.daemon.frames import (
     Frame,
     HookFrame,
     Incoming,
-    LeaseFrame,
-    NewerHook,
     Refused,
     ToolFrame,
 )
@@ -214,12 +212,12 @@ class DaemonServer:
                 self._work(self._hook_pool, connection, partial(_hook, self._requests, frame))
             case ToolFrame():
                 self._work(self._tool_pool, connection, partial(_tool, self._requests, frame))
-            case LeaseFrame():
+            case "lease":
                 if self._requests.load.leases >= self._limits.leases:
                     return self._close(connection)
                 connection.is_lease = True
                 self._requests.load.leases += 1
-            case NewerHook():
+            case "newer-hook":
                 self._close(connection)
                 if lifecycle.may_replace(self._requests.paths):
                     self.stop("newer-hook")
