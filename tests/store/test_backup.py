@@ -1,6 +1,7 @@
 """Backups: due, verified, private, three kept."""
 
 import os
+import shutil
 from pathlib import Path
 
 import apsw
@@ -136,6 +137,19 @@ def test_a_damaged_store_gives_no_backup_and_costs_none(paths: Paths) -> None:
         backup.make(database, paths.backups, NOW + DAY)
     database.close()
     assert names(paths) == [os.path.basename(made.path)]
+
+
+def test_a_copy_that_lost_something_is_thrown_away(
+    paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with opened(paths) as store:
+        save(store, 1)
+        good = backup.make(store, paths.backups, NOW)
+        save(store, 2)
+        monkeypatch.setattr(backup, "copy", lambda _, path, **__: shutil.copy(good.path, path))
+        with pytest.raises(StoreDamaged, match="differs"):
+            backup.make(store, paths.backups, NOW)
+    assert names(paths) == [os.path.basename(good.path)]
 
 
 def test_nothing_is_backed_up_from_a_backup(paths: Paths) -> None:

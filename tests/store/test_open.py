@@ -1,5 +1,6 @@
 """Opening the stores in whatever state they are."""
 
+import fcntl
 import os
 import subprocess
 import sys
@@ -87,6 +88,25 @@ def test_a_second_process_is_refused_while_one_serves_the_store(paths: Paths) ->
         assert done.returncode == 7
     with opened(paths) as store:
         assert saved(store) == {1}
+
+
+def test_a_mark_that_goes_while_it_is_taken_is_taken_again(
+    paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    os.makedirs(paths.data)
+    flock, calls = fcntl.flock, []
+
+    def after_the_holder_left(fd: int, how: int) -> None:
+        flock(fd, how)
+        calls.append(fd)
+        if len(calls) == 1:
+            os.unlink(paths.store + "-open")
+
+    monkeypatch.setattr(fcntl, "flock", after_the_holder_left)
+    with opened(paths):
+        assert len(calls) == 2
+        with pytest.raises(StoreBusy):
+            open_store(paths, NOW)
 
 
 def test_a_half_made_new_store_is_made_afresh(paths: Paths) -> None:

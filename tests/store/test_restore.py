@@ -119,6 +119,7 @@ def test_a_fault_at_any_call_leaves_the_former_store_in_its_place(
             assert Path(paths.store).read_bytes() == before
             assert not os.path.exists(paths.store + ".restoring")
         else:
+            assert not faults.has_failed
             break
         finally:
             faults.disarm()
