@@ -78,6 +78,8 @@ class ReaderState:
     project_path: str | None = None
     title: str | None = None
     parent_session: str | None = None
+    is_subagent: bool = False
+    """The transcript itself says so: a rollout of Codex does not by its name."""
     remote_url: str | None = None
     """The origin remote, where the transcript itself tells it (Codex)."""
     ordinal: int = 0

@@ -351,6 +351,16 @@ def test_a_parents_history_copied_into_a_subagent_is_not_read_again() -> None:
     assert [(m.text, m.author) for m in found] == [("The task.", "automated")]
 
 
+@pytest.mark.spec("R-018")
+def test_a_parents_first_line_does_not_make_a_subagents_task_the_persons() -> None:
+    own = codex_meta(thread_source="subagent")
+    task = codex_user(("The task.", "user.text", "user"))
+    reader = open_new("codex")
+    [message] = read(reader, own, codex_meta(), codex_turn("user"), task)
+    assert message.author == "automated"
+    assert reader.state.is_subagent
+
+
 def test_text_piped_into_codex_exec_is_not_typed() -> None:
     text = "Sum it up.\n\n<stdin>\nWe use spaces.\n</stdin>"
     rows = [codex_meta(), codex_turn("exec"), codex_user((text, "user.text", "user"))]

@@ -4,11 +4,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from mash_plugin.agents.claude.files import find_session as find_session
+    from mash_plugin.agents.claude.files import find_transcripts as find_transcripts
     from mash_plugin.agents.claude.hooks import files_read as files_read
     from mash_plugin.agents.claude.hooks import parse_event as parse_event
     from mash_plugin.agents.claude.hooks import wrap_context as wrap_context
-    from mash_plugin.agents.claude.transcripts import find_session as find_session
-    from mash_plugin.agents.claude.transcripts import find_transcripts as find_transcripts
     from mash_plugin.agents.claude.transcripts import open_reader as open_reader
 
 NAME = "claude-code"
@@ -19,8 +19,8 @@ _PARTS = {
     "files_read": "hooks",
     "parse_event": "hooks",
     "wrap_context": "hooks",
-    "find_transcripts": "transcripts",
-    "find_session": "transcripts",
+    "find_transcripts": "files",
+    "find_session": "files",
     "open_reader": "transcripts",
 }
 

@@ -1,11 +1,10 @@
-"""Claude Code's transcripts: where they lie and who said what on each line.
+"""Claude Code's transcripts: who said what on each line.
 
 Shapes seen in 1.0.57 to 2.1.220 (older lines) and 2.1.332 (all others). From 2.1.195 on every
 prompt of a person carries `origin.kind: human` and `promptSource: typed`, up to 2.1.140 none
 does: a new line without them is not the person's, an older one is judged by what it is not.
 """
 
-import os
 import re
 from collections.abc import Iterator
 from functools import lru_cache
@@ -18,7 +17,6 @@ from mash_plugin.records.model import Author
 
 MARKED_SINCE = (2, 1, 195)
 TITLE_LENGTH = 120
-SESSION_ID = re.compile(r"[A-Za-z0-9._-]{1,128}")
 _UUID = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
 # The type of a line when only plain values come before it: told without parsing the line.
 _TYPE = re.compile(rb'\{(?:"\w+":(?:"[^"\\]*"|null|true|false|\d+),)*"type":"([\w-]+)"')
@@ -64,36 +62,11 @@ _MACHINE_ORIGINS = frozenset(
 )
 
 
-def find_transcripts(root: str) -> Iterator[TranscriptFile]:
-    """Every transcript below `projects/`, those of subagents too; links are not followed."""
-    for project in _folders(os.path.join(root, "projects")):
-        for entry in _entries(project):
-            if entry.is_dir(follow_symlinks=False):
-                yield from _subagents(entry.path, entry.name)
-            elif entry.name.endswith(".jsonl") and entry.is_file(follow_symlinks=False):
-                name = entry.name.removesuffix(".jsonl")
-                # Up to 2.1.x subagents lay beside their parent's transcript.
-                yield TranscriptFile("claude-code", entry.path, name, name.startswith("agent-"))
-
-
-def find_session(root: str, session_id: str) -> TranscriptFile | None:
-    """The transcript of one session, looked up by name; the ID never becomes a path unchecked."""
-    parent, slash, name = session_id.partition("/")
-    if not _is_name(parent) or (slash and not _is_name(name)):
-        return None
-    below = (parent, "subagents", name + ".jsonl") if slash else (parent + ".jsonl",)
-    for project in _folders(os.path.join(root, "projects")):
-        path = os.path.join(project, *below)
-        if os.path.isfile(path):
-            is_subagent = bool(slash) or parent.startswith("agent-")
-            return TranscriptFile("claude-code", path, session_id, is_subagent)
-    return None
-
-
 def open_reader(file: TranscriptFile, state: ReaderState) -> "ClaudeReader":
     """A reader that goes on where `state` stands."""
     if state.session_id is None:
         state.session_id = file.session_id
+        state.is_subagent = file.is_subagent
         parent, slash, _name = file.session_id.partition("/")
         state.parent_session = parent if slash else None
     return ClaudeReader(file, state)
@@ -333,26 +306,3 @@ def _title(text: object) -> str | None:
 
 def _text_or_none(value: object) -> str | None:
     return value if isinstance(value, str) else None
-
-
-def _is_name(name: str) -> bool:
-    return bool(SESSION_ID.fullmatch(name)) and name not in (".", "..")
-
-
-def _folders(path: str) -> Iterator[str]:
-    return (entry.path for entry in _entries(path) if entry.is_dir(follow_symlinks=False))
-
-
-def _entries(path: str) -> list[os.DirEntry[str]]:
-    try:
-        with os.scandir(path) as entries:
-            return sorted(entries, key=lambda entry: entry.name)
-    except OSError:
-        return []
-
-
-def _subagents(folder: str, session: str) -> Iterator[TranscriptFile]:
-    for entry in _entries(os.path.join(folder, "subagents")):
-        if entry.name.startswith("agent-") and entry.name.endswith(".jsonl"):
-            name = f"{session}/{entry.name.removesuffix('.jsonl')}"
-            yield TranscriptFile("claude-code", entry.path, name, is_subagent=True)

@@ -4,12 +4,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from mash_plugin.agents.codex.files import count_compressed as count_compressed
+    from mash_plugin.agents.codex.files import find_session as find_session
+    from mash_plugin.agents.codex.files import find_transcripts as find_transcripts
     from mash_plugin.agents.codex.hooks import files_read as files_read
     from mash_plugin.agents.codex.hooks import parse_event as parse_event
     from mash_plugin.agents.codex.hooks import wrap_context as wrap_context
-    from mash_plugin.agents.codex.transcripts import count_compressed as count_compressed
-    from mash_plugin.agents.codex.transcripts import find_session as find_session
-    from mash_plugin.agents.codex.transcripts import find_transcripts as find_transcripts
     from mash_plugin.agents.codex.transcripts import open_reader as open_reader
 
 NAME = "codex"
@@ -20,10 +20,10 @@ _PARTS = {
     "files_read": "hooks",
     "parse_event": "hooks",
     "wrap_context": "hooks",
-    "find_transcripts": "transcripts",
-    "find_session": "transcripts",
+    "find_transcripts": "files",
+    "find_session": "files",
     "open_reader": "transcripts",
-    "count_compressed": "transcripts",
+    "count_compressed": "files",
 }
 
 

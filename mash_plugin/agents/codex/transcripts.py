@@ -1,29 +1,26 @@
-"""Codex's rollouts: where they lie and who said what on each line.
+"""Codex's rollouts: who said what on each line.
 
 Three formats. 0.171 names the kind and provenance of every part of a user item and numbers the
 lines; 0.34 to 0.139 ("wrapped") repeat each prompt as an `event_msg/user_message`, and so does
 0.171 when it goes on with such a file; in 2025 before `session_meta` items stood bare.
 """
 
-import os
 import re
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from mash_plugin.agents.codex.parts import is_same, output_of, text_of, typed_parts
 from mash_plugin.agents.events import Message, MessageRole, ReaderState, TranscriptFile
 from mash_plugin.agents.lines import TWO_OBJECTS, cut_output, derived_id, parse_objects, time_ms
 from mash_plugin.privacy import persons_own, split_private
 from mash_plugin.records.model import Author
 
 TITLE_LENGTH = 120
-SESSION_ID = re.compile(r"[A-Za-z0-9-]{1,64}")
-_NAME = re.compile(r"rollout-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-([A-Za-z0-9-]{1,64})\.jsonl(\.zst)?")
 _MESSAGE_ID = re.compile(r"msg_[A-Za-z0-9-]{8,128}")
 _UUID = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
 # Type of a line and of its payload when only plain values come first: told without parsing.
 _TYPE = re.compile(
-    rb'\{(?:"\w+":(?:"[^"\\]*"|null|true|false|\d+),)*"type":"(\w+)"'
+    rb'\{(?:"timestamp":"[^"\\]*",)?(?:"ordinal":\d+,)?"type":"(\w+)"'
     rb'(?:,"payload":\{"type":"(\w+)")?'
 )
 _READ_LINES = frozenset({b"session_meta", b"response_item", b"event_msg"})
@@ -40,7 +37,6 @@ _READ_PAYLOADS = frozenset(
 _BARE = frozenset({b"message", b"function_call_output", b"custom_tool_call_output"})
 _NOTHING: Iterator[Message] = iter(())
 
-_IMAGE_TAG = re.compile(r"\s*(?:<image\b[^>]*>|</image>)\s*")
 _PIPED = re.compile(r"\n\n<stdin>\n.*", re.DOTALL)
 # Parts that Codex or a hook puts before the model: no message at all.
 _INJECTED_KINDS = ("agents_md.", "environments.", "skills.", "generic.", "hooks.", "host_skills.")
@@ -59,32 +55,6 @@ _REPORT_TEXT = ("<subagent_notification>", "<user_action>", "<user_shell_command
 _IDE_CONTEXT = "# Context from my IDE setup"
 
 
-def find_transcripts(root: str) -> Iterator[TranscriptFile]:
-    """Every rollout below `sessions/` and `archived_sessions/`, newest day first."""
-    for path, session_id, is_compressed in _rollouts(root):
-        if not is_compressed:
-            yield TranscriptFile("codex", path, session_id)
-
-
-def count_compressed(root: str) -> int:
-    """How many rollouts are skipped because Codex compressed them (an option, off in 0.171)."""
-    return sum(is_compressed for _path, _session, is_compressed in _rollouts(root))
-
-
-def find_session(root: str, session_id: str) -> TranscriptFile | None:
-    """The rollout of one thread; the day that its UUIDv7 tells is looked at first."""
-    if not SESSION_ID.fullmatch(session_id):
-        return None
-    for folder in _likely_days(root, session_id):
-        for path, found, is_compressed in _in_folder(folder):
-            if found == session_id and not is_compressed:
-                return TranscriptFile("codex", path, session_id)
-    for file in find_transcripts(root):
-        if file.session_id == session_id:
-            return file
-    return None
-
-
 def open_reader(file: TranscriptFile, state: ReaderState) -> "CodexReader":
     """A reader that goes on where `state` stands."""
     if state.session_id is None:
@@ -95,9 +65,9 @@ def open_reader(file: TranscriptFile, state: ReaderState) -> "CodexReader":
 class CodexReader:
     """Reads the lines of one rollout. `state.extra` holds what later lines depend on:
 
-    `meta` the first session_meta was seen, `is_machine` a subagent or review, `start` the first
-    ordinal that is its own, `headless`, `trigger` of the turn, `held` a prompt of the wrapped
-    format that waits for its event, `said` the last prompt whose event may still come.
+    `meta` the first session_meta was seen, `start` the first ordinal that is its own, `headless`
+    the originator, `trigger` of the turn, `held` a prompt of the wrapped format that waits for
+    its event, `said` the last prompt whose event may still come.
     """
 
     def __init__(self, file: TranscriptFile, state: ReaderState) -> None:
@@ -144,14 +114,14 @@ class CodexReader:
         source, thread = meta.get("source"), meta.get("thread_source")
         originator = str(meta.get("originator", ""))
         state.extra["meta"] = True
-        state.extra["is_machine"] = thread not in (None, "user") or isinstance(source, dict)
+        state.is_subagent = thread not in (None, "user") or isinstance(source, dict)
         state.extra["headless"] = source in ("exec", "mcp") or originator.startswith(
             ("codex_exec", "codex_sdk")
         )
         start = meta.get("subagent_history_start_ordinal")
         state.extra["start"] = start if isinstance(start, int) else 0
         state.project_path = _text_or_none(meta.get("cwd"))
-        if state.extra["is_machine"]:
+        if state.is_subagent:
             parent = meta.get("parent_thread_id") or meta.get("session_id")
             state.parent_session = _text_or_none(parent)
         self._remote(meta)
@@ -169,7 +139,7 @@ class CodexReader:
             return []
         if row["type"] != "message" or row.get("role") != "user":
             return self._item({}, row, offset)
-        text = _text_of(row.get("content"))
+        text = text_of(row.get("content"))
         if not text.strip() or text.startswith((*_INJECTED_TEXT, *_REPORT_TEXT)):
             return []
         author: Author = "unknown" if text.startswith(_IDE_CONTEXT) else "inferred"
@@ -179,7 +149,7 @@ class CodexReader:
     def _item(self, row: dict[str, Any], item: dict[str, Any], offset: int) -> list[Message]:
         kind = item.get("type")
         if kind in ("function_call_output", "custom_tool_call_output"):
-            text, left_out = cut_output(_output_of(item.get("output")))
+            text, left_out = cut_output(output_of(item.get("output")))
             if not text.strip():
                 return self._release()
             message = self._message(
@@ -187,7 +157,7 @@ class CodexReader:
             )
             return [*self._release(), message]
         if kind == "agent_message":  # one agent to another (0.171)
-            text = _text_of(item.get("content"))
+            text = text_of(item.get("content"))
             return [self._message(row, item, offset, "user", "automated", text, None)]
         if kind != "message":
             return []
@@ -199,7 +169,7 @@ class CodexReader:
         outer = row.get("metadata")
         if isinstance(outer, dict) and outer.get("compaction_output"):
             return []
-        text = _text_of(item.get("content"))
+        text = text_of(item.get("content"))
         if not text.strip():
             return []
         return [self._message(row, item, offset, "assistant", "agent", text, None)]
@@ -209,7 +179,7 @@ class CodexReader:
         kinds = inner.get("content_item_kinds") if isinstance(inner, dict) else None
         if not isinstance(inner, dict) or not isinstance(kinds, list):
             return self._wrapped_user(row, item, offset)
-        typed, other = _typed_parts(item.get("content"), kinds, inner)
+        typed, other = typed_parts(item.get("content"), kinds, inner)
         released = self._release()
         if typed:
             text = "\n".join(typed)
@@ -223,7 +193,7 @@ class CodexReader:
         """Whose a typed part is: only a root thread's turn that a person began is a person's."""
         extra = self.state.extra
         trigger = extra.get("trigger")
-        if extra.get("is_machine"):
+        if self.state.is_subagent:
             return "automated", None, False
         if trigger == "exec" or (trigger is None and extra.get("headless")):
             return "unknown", _PIPED.sub("", text), True
@@ -251,14 +221,14 @@ class CodexReader:
         self, row: dict[str, Any], item: dict[str, Any], offset: int
     ) -> list[Message]:
         """A prompt of the wrapped format: the person's only if an equal event stands beside it."""
-        text = _text_of(item.get("content"))
+        text = text_of(item.get("content"))
         if not text.strip() or text.startswith(_INJECTED_TEXT):
             return []
         released, extra = self._release(), self.state.extra
-        if text.startswith(_REPORT_TEXT) or extra.get("is_machine"):
+        if text.startswith(_REPORT_TEXT) or self.state.is_subagent:
             message = self._message(row, item, offset, "user", "automated", text, None)
             return [*released, message]
-        if extra.get("said") and _is_same(text, extra["said"]):
+        if extra.get("said") and is_same(text, extra["said"]):
             extra["said"] = None
             return released
         extra["held"] = {"text": text, "at": row.get("timestamp"), "offset": offset}
@@ -269,11 +239,11 @@ class CodexReader:
         if not isinstance(text, str) or event.get("kind") not in (None, "plain"):
             return []
         held, said = extra.get("held"), extra.get("said")
-        if isinstance(said, str) and _is_same(said, text):
+        if isinstance(said, str) and is_same(said, text):
             extra["said"] = None
             return []
         released: list[Message] = []
-        if held and _is_same(str(held["text"]), text):
+        if held and is_same(str(held["text"]), text):
             row, offset, extra["held"] = {"timestamp": held["at"]}, held["offset"], None
         else:
             released = self._release()
@@ -343,89 +313,5 @@ def _is_read(kind: bytes, payload: bytes | None) -> bool:
     return payload is None or payload in _READ_PAYLOADS
 
 
-def _typed_parts(
-    content: object, kinds: list[Any], inner: dict[str, Any]
-) -> tuple[list[str], list[tuple[str, str]]]:
-    """The typed texts of a user item, and (kind, text) of all its other texts."""
-    marks = inner.get("content_item_metadata")
-    marks = marks if isinstance(marks, list) else []
-    typed, other = [], []
-    for at, part in enumerate(content if isinstance(content, list) else []):
-        text = part.get("text") if isinstance(part, dict) else None
-        if not isinstance(text, str) or _IMAGE_TAG.fullmatch(text):
-            continue
-        kind = str(kinds[at]) if at < len(kinds) else "unknown"
-        mark = marks[at] if at < len(marks) else None
-        origin = mark.get("provenance") if isinstance(mark, dict) else None
-        writer = origin.get("type") if isinstance(origin, dict) else None
-        if kind == "user.text" and writer == "user":
-            typed.append(text)
-        elif not (isinstance(origin, dict) and origin.get("hook")):
-            other.append((kind, text))
-    return [text for text in typed if text.strip()], other
-
-
-def _text_of(content: object) -> str:
-    if isinstance(content, str):
-        return content
-    if not isinstance(content, list):
-        return ""
-    parts = (part.get("text") for part in content if isinstance(part, dict))
-    return "\n".join(
-        text for text in parts if isinstance(text, str) and not _IMAGE_TAG.fullmatch(text)
-    )
-
-
-def _output_of(output: object) -> str:
-    if isinstance(output, dict):
-        output = output.get("content", output.get("output"))
-    return _text_of(output)
-
-
-def _is_same(item: str, event: str) -> bool:
-    """Whether an item and an event hold one prompt: the item may hold image marks behind it."""
-    item, event = item.strip(), event.strip()
-    return item == event or item.startswith(event + "\n")
-
-
 def _text_or_none(value: object) -> str | None:
     return value if isinstance(value, str) else None
-
-
-def _rollouts(root: str) -> Iterator[tuple[str, str, bool]]:
-    folders = [os.path.join(root, "archived_sessions")]
-    for year in _subfolders(os.path.join(root, "sessions")):
-        folders += [day for month in _subfolders(year) for day in _subfolders(month)]
-    for folder in sorted(folders, reverse=True):
-        yield from _in_folder(folder)
-
-
-def _in_folder(folder: str) -> Iterator[tuple[str, str, bool]]:
-    for entry in _entries(folder):
-        name = _NAME.fullmatch(entry.name)
-        if name and entry.is_file(follow_symlinks=False):
-            yield entry.path, name[1], bool(name[2])
-
-
-def _likely_days(root: str, session_id: str) -> Iterator[str]:
-    if not _UUID.fullmatch(session_id):
-        return
-    try:
-        began = datetime.fromtimestamp(int(session_id.replace("-", "")[:12], 16) / 1000, UTC)
-        days = [began + timedelta(days=shift) for shift in (0, 1, -1)]
-    except (ValueError, OverflowError, OSError):
-        return
-    for day in days:
-        yield os.path.join(root, "sessions", f"{day:%Y}", f"{day:%m}", f"{day:%d}")
-
-
-def _subfolders(path: str) -> list[str]:
-    return [entry.path for entry in _entries(path) if entry.is_dir(follow_symlinks=False)]
-
-
-def _entries(path: str) -> list[os.DirEntry[str]]:
-    try:
-        with os.scandir(path) as entries:
-            return sorted(entries, key=lambda entry: entry.name, reverse=True)
-    except OSError:
-        return []

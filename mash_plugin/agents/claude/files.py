@@ -1,0 +1,58 @@
+"""Where Claude Code keeps its transcripts (2.1.332; up to 2.1.x subagents lay beside them)."""
+
+import os
+import re
+from collections.abc import Iterator
+
+from mash_plugin.agents.events import TranscriptFile
+
+SESSION_ID = re.compile(r"[A-Za-z0-9._-]{1,128}")
+
+
+def find_transcripts(root: str) -> Iterator[TranscriptFile]:
+    """Every transcript below `projects/`, those of subagents too; links are not followed."""
+    for project in _folders(os.path.join(root, "projects")):
+        for entry in _entries(project):
+            if entry.is_dir(follow_symlinks=False):
+                yield from _subagents(entry.path, entry.name)
+            elif entry.name.endswith(".jsonl") and entry.is_file(follow_symlinks=False):
+                name = entry.name.removesuffix(".jsonl")
+                # Up to 2.1.x subagents lay beside their parent's transcript.
+                yield TranscriptFile("claude-code", entry.path, name, name.startswith("agent-"))
+
+
+def find_session(root: str, session_id: str) -> TranscriptFile | None:
+    """The transcript of one session, looked up by name; the ID never becomes a path unchecked."""
+    parent, slash, name = session_id.partition("/")
+    if not _is_name(parent) or (slash and not _is_name(name)):
+        return None
+    below = (parent, "subagents", name + ".jsonl") if slash else (parent + ".jsonl",)
+    for project in _folders(os.path.join(root, "projects")):
+        path = os.path.join(project, *below)
+        if os.path.isfile(path):
+            is_subagent = bool(slash) or parent.startswith("agent-")
+            return TranscriptFile("claude-code", path, session_id, is_subagent)
+    return None
+
+
+def _is_name(name: str) -> bool:
+    return bool(SESSION_ID.fullmatch(name)) and name not in (".", "..")
+
+
+def _folders(path: str) -> Iterator[str]:
+    return (entry.path for entry in _entries(path) if entry.is_dir(follow_symlinks=False))
+
+
+def _entries(path: str) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(path) as entries:
+            return sorted(entries, key=lambda entry: entry.name)
+    except OSError:
+        return []
+
+
+def _subagents(folder: str, session: str) -> Iterator[TranscriptFile]:
+    for entry in _entries(os.path.join(folder, "subagents")):
+        if entry.name.startswith("agent-") and entry.name.endswith(".jsonl"):
+            name = f"{session}/{entry.name.removesuffix('.jsonl')}"
+            yield TranscriptFile("claude-code", entry.path, name, is_subagent=True)
