@@ -41,7 +41,7 @@ class Mark:
         """Let the next one in; the mark stays behind after an unclean end."""
         if self._fd < 0:
             return
-        if is_clean:
+        if is_clean and _is_still_at(self.path, self._fd):
             os.unlink(self.path)
         os.close(self._fd)
         self._fd = -1

@@ -135,6 +135,19 @@ def test_a_checkpoint_beside_a_reader_waits_for_nothing(database: Database) -> N
     assert numbers(database) == [1, 2]
 
 
+def test_a_store_deleted_with_its_mark_is_closed_in_peace(paths: Paths) -> None:
+    store = open_store(paths, NOW)
+    save(store, 1)
+    for name in os.listdir(paths.data):
+        os.unlink(os.path.join(paths.data, name))
+    with opened(paths) as next_one:
+        store.close()
+        save(next_one, 2)
+        with pytest.raises(StoreBusy):
+            open_store(paths, NOW)
+    assert sorted(os.listdir(paths.data)) == ["records.db", "records.db-reserve"]
+
+
 @pytest.mark.parametrize("how", ["deleted", "replaced"])
 def test_a_store_that_goes_away_while_open_takes_no_more_writes(paths: Paths, how: str) -> None:
     store = open_store(paths, NOW)
