@@ -3,14 +3,14 @@
 import os
 import secrets
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from time import monotonic
 
 from mash_plugin.agents import agent_named
 from mash_plugin.agents.events import Agent, TranscriptFile
 from mash_plugin.agents.lines import open_transcript
 from mash_plugin.chats.ids import SESSION_ID
-from mash_plugin.chats.stretch import Settled, Surroundings, advance
+from mash_plugin.chats.stretch import Settled, Surroundings, advance, is_settled
 from mash_plugin.errors import InvalidArgument
 from mash_plugin.store.chats import SQL, load_file
 from mash_plugin.store.sqlite import Connection, Database
@@ -45,6 +45,38 @@ class IndexReport:
     """Files that could not be opened: compressed, someone else's, not ordinary."""
     rewritten: tuple[str, ...] = ()
     """Chats whose earlier messages were read again: their evidence is to be checked."""
+
+
+@dataclass(slots=True)
+class _Run:
+    """One full index on its way."""
+
+    now: int
+    deny: Sequence[str]
+    progress: Callable[[Progress], None] | None
+    should_stop: Callable[[], bool]
+    report: IndexReport = IndexReport()
+    rewritten: list[str] = field(default_factory=list)
+    files_total: int = 0
+    bytes_total: int = 0
+
+    def add(self, settled: Settled) -> None:
+        so_far = self.report
+        self.report = IndexReport(
+            files=so_far.files + settled.is_finished,
+            new_messages=so_far.new_messages + settled.new_messages,
+            bytes_read=so_far.bytes_read + settled.bytes_read,
+            bytes_skipped=so_far.bytes_skipped + settled.bytes_skipped,
+            lines_skipped=so_far.lines_skipped + settled.lines_skipped,
+            refused=so_far.refused + settled.is_refused,
+        )
+        if settled.rebuilt:
+            self.rewritten.append(settled.rebuilt)
+
+    def tell(self) -> None:
+        if self.progress:
+            done = self.report
+            self.progress(Progress(done.files, self.files_total, done.bytes_read, self.bytes_total))
 
 
 class ChatIndex:
@@ -94,32 +126,29 @@ class ChatIndex:
         deny: Sequence[str] = (),
     ) -> IndexReport:
         """Take in whatever is new under all roots, the newest transcripts first."""
-        pending = sorted(self._changed_files(), key=lambda item: -item[1].st_mtime_ns)
-        total = sum(status.st_size for _, status in pending)
-        report = IndexReport()
-        rewritten: list[str] = []
-        done_bytes = 0
-        queue = iter(pending)
-        current = next(queue, None)
-        done_files = 0
-        while current is not None and not should_stop():
-            with self.database.writing() as db:
-                deadline, budget = monotonic() + STRETCH_S, STRETCH_BYTES
-                while current is not None and budget > 0 and monotonic() < deadline:
-                    settled = self._advance(db, current[0], now, budget, deadline, deny)
-                    budget -= settled.bytes_read + 1
-                    done_bytes += settled.bytes_read
-                    report = _added(report, settled)
-                    if settled.rebuilt:
-                        rewritten.append(settled.rebuilt)
-                    if settled.is_finished:
-                        done_files += 1
-                        current = next(queue, None)
-            if progress:
-                progress(Progress(done_files, len(pending), done_bytes, total))
+        run = _Run(now, deny, progress, should_stop)
+        self._take_in_all(run)
+        if run.rewritten:  # what a rebuilt chat has in a second file is to be read once more
+            self._take_in_all(run)
         forget_memo()
         self.database.checkpoint("PASSIVE")
-        return replace(report, files=done_files, rewritten=tuple(rewritten))
+        return replace(run.report, rewritten=tuple(run.rewritten))
+
+    def _take_in_all(self, run: "_Run") -> None:
+        queue = sorted(self._changed_files(), key=lambda item: item[1].st_mtime_ns)
+        run.files_total += len(queue)
+        run.bytes_total += sum(status.st_size for _, status in queue)
+        while queue and not run.should_stop():
+            deadline, budget = monotonic() + STRETCH_S, STRETCH_BYTES
+            with self.database.writing() as db:
+                while queue and budget > 0 and monotonic() < deadline:
+                    file = queue[-1][0]
+                    settled = self._advance(db, file, run.now, budget, deadline, run.deny)
+                    budget -= settled.bytes_read + 1
+                    run.add(settled)
+                    if settled.is_finished:
+                        queue.pop()
+            run.tell()
 
     def _refresh(self, file: TranscriptFile, now: int) -> str | None:
         while True:
@@ -127,7 +156,12 @@ class ChatIndex:
             with self.database.writing() as db:
                 settled = self._advance(db, file, now, STRETCH_BYTES, deadline, ())
             if settled.is_finished:
-                return settled.chat_id
+                break
+        if settled.rebuilt:
+            for path in self._paths_of(file.session_id):
+                if path != file.path and os.path.isfile(path):
+                    self._refresh(replace(file, path=path), now)
+        return settled.chat_id
 
     def _advance(
         self,
@@ -166,7 +200,12 @@ class ChatIndex:
     def _is_unchanged(self, path: str, status: os.stat_result) -> bool:
         with self.database.reading() as db:
             row = load_file(db, path)
-        return row is not None and row.is_as(status)
+        return row is not None and is_settled(row, status)
+
+    def _paths_of(self, session_id: str) -> list[str]:
+        with self.database.reading() as db:
+            rows = db.all(SQL.paths_of_session, {"session_id": session_id})
+        return [path for _, path, _ in rows]
 
     def _find_session(self, session_id: str) -> TranscriptFile | None:
         with self.database.reading() as db:
@@ -197,14 +236,3 @@ def _private_key(database: Database) -> bytes:
         row = db.one(SQL.meta_value, {"key": "private_key"})
     assert row is not None  # noqa: S101 - just inserted
     return bytes(row[0])
-
-
-def _added(report: IndexReport, settled: Settled) -> IndexReport:
-    return replace(
-        report,
-        new_messages=report.new_messages + settled.new_messages,
-        bytes_read=report.bytes_read + settled.bytes_read,
-        bytes_skipped=report.bytes_skipped + settled.bytes_skipped,
-        lines_skipped=report.lines_skipped + settled.lines_skipped,
-        refused=report.refused + settled.is_refused,
-    )

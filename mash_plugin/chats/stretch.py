@@ -72,7 +72,7 @@ def advance(
     name = chat_id(file.agent, file.session_id) if chat else None
     if row is None:
         row = _first_row(db, file, status, chat)
-    elif row.is_as(status):
+    elif is_settled(row, status):
         return Settled(name)
     elif row.reader_version != READER_VERSION or _is_rewritten(row, status, handle):
         row = _start_over(row, chat)
@@ -104,6 +104,11 @@ def advance(
         is_finished=is_finished,
     )
     return _place(db, file, row, chat, state, stretch.messages, around, settled)
+
+
+def is_settled(row: FileRow, status: os.stat_result) -> bool:
+    """Whether a file is as it was when these readers read it to its end."""
+    return row.is_as(status) and row.reader_version == READER_VERSION
 
 
 @dataclass(slots=True)
