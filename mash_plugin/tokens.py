@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from itertools import zip_longest
 
 STOP = frozenset(
     [
@@ -157,7 +158,7 @@ _MEMO = _Memo()
 
 def _with_last_characters(tokens: list[str]) -> list[str]:
     found: list[str] = []
-    for here, after in zip(tokens, [*tokens[1:], ""], strict=True):
+    for here, after in zip_longest(tokens, tokens[1:], fillvalue=""):
         found.append(here)
         is_bigram = len(here) == 2 and _DENSE_RUN.match(here) is not None
         if is_bigram and not (len(after) == 2 and after[0] == here[1]):

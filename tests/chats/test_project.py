@@ -1,0 +1,215 @@
+"""A folder's project: real path and identity, read from git's files without running git."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from mash_plugin.chats.project import (
+    Project,
+    is_denied,
+    normalise_remote,
+    project_of,
+    switched_off,
+)
+from tests.support.transcripts import write_repository
+
+SHOP = "github.com/acme/shop"
+
+
+@pytest.mark.spec("R-042")
+@pytest.mark.parametrize(
+    "url",
+    [
+        "git@github.com:acme/shop.git",
+        "git@github.com:Acme/Shop",
+        "github.com:acme/shop",
+        "git@github.com:/acme/shop.git",
+        "https://github.com/acme/shop",
+        "https://github.com/acme/shop.git/",
+        "HTTPS://GitHub.com/Acme/Shop.git",
+        "https://user:secret@github.com/acme/shop.git",
+        "https://github.com:443/acme/shop",
+        "ssh://git@github.com/acme/shop.git",
+        "ssh://git@ssh.github.com:443/acme/shop.git",
+        "git://github.com/acme/shop.git",
+        "git+ssh://git@github.com/acme//shop.git",
+        "https://www.github.com/acme/shop",
+    ],
+)
+def test_every_spelling_of_a_remote_is_one_identity(url: str) -> None:
+    assert normalise_remote(url) == SHOP
+
+
+@pytest.mark.parametrize(
+    ("url", "identity"),
+    [
+        ("https://git.example.com:8443/Team/Repo.git", "git.example.com/Team/Repo"),
+        ("ssh://me@git.example.com:2222/Team/Repo", "git.example.com/Team/Repo"),
+        ("git@[::1]:team/repo.git", "[::1]/team/repo"),
+        ("https://[2001:db8::1]:8443/a/b", "[2001:db8::1]/a/b"),
+        ("git@ssh.dev.azure.com:v3/org/proj/repo", "dev.azure.com/org/proj/repo"),
+        ("https://org@dev.azure.com/org/proj/_git/repo", "dev.azure.com/org/proj/repo"),
+        ("https://example.com/a%20b/c", "example.com/a b/c"),
+        ("/srv/git/shop.git", "localhost/srv/git/shop"),
+        ("file:///srv/git/shop.git", "localhost/srv/git/shop"),
+        ("../shop.git", "localhost/srv/shop"),
+        ("", None),
+        ("   ", None),
+        ("https://", None),
+        ("https://host", None),
+        ("https://host/", None),
+        ("ext::sh -c evil", None),
+        ("javascript://github.com/acme/shop", None),
+        ("git@github.com:acme/../../other/shop", None),
+        ("git@github.com:acme/\nshop", None),
+        ("https://github.com/" + "a" * 1_000, None),
+    ],
+)
+def test_other_remotes(url: str, identity: str | None) -> None:
+    assert normalise_remote(url, "/srv/clone") == identity
+
+
+def test_a_subfolder_belongs_to_its_repository(tmp_path: Path) -> None:
+    clone = write_repository(tmp_path / "a", "git@github.com:acme/shop.git")
+    (clone / "src" / "deep").mkdir(parents=True)
+    assert project_of(str(clone / "src" / "deep")) == Project(str(clone), SHOP)
+
+
+def test_two_clones_share_the_identity_and_keep_their_paths(tmp_path: Path) -> None:
+    one = write_repository(tmp_path / "one" / "app", "git@github.com:acme/shop.git")
+    two = write_repository(tmp_path / "two" / "app", "https://github.com/acme/shop")
+    other = write_repository(tmp_path / "three" / "app", "https://github.com/acme/other")
+    found = [project_of(str(p)) for p in (one, two, other)]
+    assert [p.identity for p in found if p] == [SHOP, SHOP, "github.com/acme/other"]
+    assert len({p.root for p in found if p}) == 3
+
+
+def test_links_and_dots_lead_to_one_project(tmp_path: Path) -> None:
+    clone = write_repository(tmp_path / "real", "git@github.com:acme/shop.git")
+    (tmp_path / "link").symlink_to(clone)
+    (clone / "src").mkdir()
+    for spelling in ("link", "link/", "real/../real", "real/src/..", "link/src", "./real/"):
+        assert project_of(f"{tmp_path}/{spelling}") == Project(str(clone), SHOP)
+
+
+@pytest.mark.parametrize("place", ["/", "/tmp", "~", "/tmp/", "/tmp/.", "/../"])
+def test_no_project_is_invented_at_home_or_at_the_top(place: str) -> None:
+    assert project_of(os.path.expanduser(place)) is None
+
+
+def test_a_home_under_version_control_is_no_project_and_none_of_its_folders_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = write_repository(tmp_path / "home", "git@github.com:me/dotfiles.git")
+    (home / "notes").mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    assert project_of(str(home)) is None
+    assert project_of(str(home / "notes")) == Project(str(home / "notes"), None)
+
+
+@pytest.mark.parametrize(
+    "cwd", ["", "relative/path", "a\0b", "/w/a\nb", "/" + "x" * 5_000, "/\udcff"]
+)
+def test_odd_paths_have_no_project_and_raise_nothing(cwd: str) -> None:
+    project = project_of(cwd)
+    assert project is None or project.identity is None
+
+
+def test_a_deleted_folder_is_a_project_without_identity(tmp_path: Path) -> None:
+    assert project_of(str(tmp_path / "gone")) == Project(str(tmp_path / "gone"), None)
+
+
+def test_worktrees_and_submodules_as_git_makes_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in (
+        "GIT_AUTHOR_NAME",
+        "GIT_COMMITTER_NAME",
+        "GIT_AUTHOR_EMAIL",
+        "GIT_COMMITTER_EMAIL",
+    ):
+        monkeypatch.setenv(name, "a@example.com")
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", "/dev/null")
+
+    def git(folder: Path, *arguments: str) -> None:
+        command = ["git", "-c", "protocol.file.allow=always", *arguments]
+        subprocess.run(command, cwd=folder, check=True, capture_output=True)
+
+    library, shop = tmp_path / "library", tmp_path / "shop"
+    for folder in (library, shop):
+        folder.mkdir()
+        git(folder, "init", "-q")
+        git(folder, "commit", "-q", "--allow-empty", "-m", "first")
+    git(shop, "remote", "add", "origin", "git@github.com:acme/shop.git")
+    git(shop, "worktree", "add", "-q", str(tmp_path / "tree"))
+    git(shop, "submodule", "add", "-q", str(library), "vendor/library")
+    assert project_of(str(tmp_path / "tree")) == Project(str(tmp_path / "tree"), SHOP)
+    inside = project_of(str(shop / "vendor" / "library"))
+    assert inside is not None
+    assert inside.root == str(shop / "vendor" / "library")
+    assert inside.identity == f"localhost{library}"
+    assert project_of(str(library)) == Project(str(library), None)
+
+
+@pytest.mark.parametrize(
+    ("text", "identity"),
+    [
+        ('[remote "origin"]\nurl=git@github.com:acme/shop.git', SHOP),
+        ('[REMOTE "origin"]\n\tURL = "git@github.com:acme/shop.git" ; note', SHOP),
+        ('[remote "origin"] url = https://github.com/acme/shop # note\n', SHOP),
+        ('[remote "upstream"]\nurl = https://github.com/acme/other\n', None),
+        ('[remote "Origin"]\nurl = https://github.com/acme/other\n', None),
+        ('[remote "origin"]\nurl = https://github.com/\\\nacme/shop\n', SHOP),
+        (
+            '[url "git@github.com:"]\n insteadOf = gh:\n[remote "origin"]\n url = gh:acme/shop\n',
+            SHOP,
+        ),
+        ('# [remote "origin"]\n;url = x\n', None),
+        ("\0\0\xff[[[", None),
+        ("", None),
+    ],
+)
+def test_the_origin_is_read_as_git_reads_it(
+    tmp_path: Path, text: str, identity: str | None
+) -> None:
+    clone = write_repository(tmp_path / "a", None)
+    (clone / ".git" / "config").write_text(text)
+    assert project_of(str(clone)) == Project(str(clone), identity)
+
+
+def test_a_pipe_in_place_of_a_git_file_is_not_waited_for(tmp_path: Path) -> None:
+    clone = write_repository(tmp_path / "a", None)
+    (clone / ".git" / "config").unlink()
+    os.mkfifo(clone / ".git" / "config")
+    (tmp_path / "b").mkdir()
+    os.mkfifo(tmp_path / "b" / ".git")
+    assert project_of(str(clone)) == Project(str(clone), None)
+    assert project_of(str(tmp_path / "b")) == Project(str(tmp_path / "b"), None)
+
+
+def test_projects_are_denied_by_path_and_by_identity() -> None:
+    project = Project("/w/shop", SHOP)
+    assert is_denied(project, ["/w/shop"])
+    assert is_denied(project, ["/w/"])
+    assert is_denied(project, ["https://github.com/Acme/Shop.git"])
+    assert is_denied(project, ["github.com/acme/shop"])
+    assert not is_denied(project, ["/w/sho", "github.com/acme/other", ""])
+    assert not is_denied(None, ["/"])
+
+
+@pytest.mark.parametrize(
+    ("text", "off"),
+    [
+        ("", {"capture", "recall", "index"}),
+        ("off", {"capture", "recall", "index"}),
+        ("capture = off\n", {"capture"}),
+        ('recall = "False"  # quiet\nindex=0', {"recall", "index"}),
+        ("capture = on\nrecall = yes\nother = off\n", set()),
+    ],
+)
+def test_a_marker_file_only_switches_off(tmp_path: Path, text: str, off: set[str]) -> None:
+    (tmp_path / ".mash").write_text(text)
+    assert switched_off(Project(str(tmp_path), None)) == off
+    assert switched_off(None) == frozenset()

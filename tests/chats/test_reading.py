@@ -1,0 +1,104 @@
+"""Chats and messages are read back in pages and from the end."""
+
+import pytest
+
+from mash_plugin.chats.ids import CHAT_ID, chat_id
+from mash_plugin.chats.private import repeats_private_text
+from mash_plugin.chats.project import Project
+from mash_plugin.chats.reading import (
+    chat_of,
+    get_chat,
+    list_chats,
+    message_before,
+    messages_newest_first,
+    recent_chats,
+)
+from tests.chats.conftest import NOW, Chats
+
+
+def test_chat_ids_are_plain_whatever_the_session_is_called() -> None:
+    assert chat_id("codex", "01a2-3b") == "codex-01a2-3b"
+    odd = chat_id("claude-code", "parent/agent-1")
+    assert CHAT_ID.match(odd)
+    assert odd != chat_id("claude-code", "parent/agent-2")
+    assert chat_id("claude-code", "x" * 200) != chat_id("claude-code", "x" * 201)
+
+
+def test_messages_come_newest_first(chats: Chats) -> None:
+    t = chats.transcript()
+    ids = [t.person(f"Part {n}") for n in range(5)]
+    chats.refresh()
+    with chats.database.reading() as db:
+        assert [m.id for m in messages_newest_first(db, "claude-code-s-1")] == ids[::-1]
+
+
+@pytest.mark.spec("R-021")
+def test_the_message_directly_before_passes_over_tools_only(chats: Chats) -> None:
+    t = chats.transcript()
+    t.person("Which?")
+    proposal = t.agent("I propose Qdrant.")
+    t.tool_call("Read", {}, "toolu_9")
+    t.tool_result("a lot", "toolu_9")
+    yes = t.person("Yes.")
+    again = t.person("And again yes.")
+    chats.refresh()
+    with chats.database.reading() as db:
+        before = message_before(db, "claude-code-s-1", yes, "assistant")
+        assert before is not None
+        assert before.id == proposal
+        assert message_before(db, "claude-code-s-1", again, "assistant") is None
+        assert message_before(db, "claude-code-s-1", "nowhere", "assistant") is None
+
+
+@pytest.mark.spec("R-159")
+def test_recent_chats_are_those_of_the_project_alone(chats: Chats) -> None:
+    for number in range(5):
+        t = chats.transcript(f"s-{number}")
+        t.count = number * 10
+        t.person("Hello")
+    chats.transcript("s-9", chats.project.parent / "other").person("Elsewhere")
+    chats.index.refresh_all(NOW)
+    with chats.database.reading() as db:
+        found = recent_chats(db, Project(str(chats.project), None), 3, "s-4", NOW)
+        assert [c.session_id for c in found] == ["s-3", "s-2", "s-1"]
+        assert recent_chats(db, Project("/nowhere", "github.com/no/one"), 3, None, NOW) == []
+        page, more = list_chats(db, 2, 0)
+        assert ([c.session_id for c in page], more) == (["s-4", "s-3"], True)
+        page, more = list_chats(db, 4, 4)
+        assert (len(page), more) == (2, False)
+
+
+def test_a_chat_is_read_page_by_page_within_its_bytes(chats: Chats) -> None:
+    t = chats.transcript()
+    ids = [t.person(f"Part {n} " + "长" * 3_000) for n in range(20)]
+    t.person("z" * 100_000)
+    chats.refresh()
+    seen: list[str] = []
+    with chats.database.reading() as db:
+        more, pages = True, 0
+        while more:
+            page, more = get_chat(db, "claude-code-s-1", 50, len(seen))
+            assert page
+            assert sum(len(m.text[:8_000].encode()) for m in page) < 32_768
+            seen += [m.id for m in page]
+            pages += 1
+        assert chat_of(db, "nowhere") is None
+        assert get_chat(db, "nowhere", 5) == ([], False)
+    assert seen[:20] == ids
+    assert len(seen) == 21
+    assert pages > 5
+
+
+def test_private_text_is_recognised_by_its_hashes(chats: Chats) -> None:
+    chats.transcript().person(
+        "Public words. <private>the blue flamingo sings at night, pass s3cretT0ken99</private>"
+    )
+    chats.refresh()
+    key = chats.index.private_key
+    with chats.database.reading() as db:
+        assert repeats_private_text(db, ["I say The  Blue flamingo SINGS today"], key)
+        assert repeats_private_text(db, ["token is s3cretT0ken99"], key)
+        assert repeats_private_text(db, ["the blue flamingo sings"], key, "claude-code-s-1")
+        assert not repeats_private_text(db, ["the blue flamingo sings"], key, "claude-code-s-2")
+        assert not repeats_private_text(db, ["Public words.", "the blue", ""], key)
+        assert not repeats_private_text(db, ["the blue flamingo sings"], b"another key")
