@@ -147,30 +147,34 @@ def daemon_environment(paths: Paths, environ: Mapping[str, str]) -> dict[str, st
 def lease(paths: Paths) -> Iterator[None]:
     """Keep the daemon alive for as long as the block runs, and after it was restarted."""
     is_over = threading.Event()
-    first = start_daemon(paths)
-    thread = threading.Thread(target=_keep_lease, args=(paths, first, is_over), daemon=True)
+    held = [start_daemon(paths)]
+    thread = threading.Thread(target=_keep_lease, args=(paths, held, is_over), daemon=True)
     thread.start()
     try:
         yield
     finally:
         is_over.set()
+        for connection in list(held):
+            with suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
+        thread.join(LEASE_PAUSE_S)
 
 
-def _keep_lease(paths: Paths, first: socket.socket, is_over: threading.Event) -> None:
-    connection: socket.socket | None = first
+def _keep_lease(paths: Paths, held: list[socket.socket], is_over: threading.Event) -> None:
     while not is_over.is_set():
-        if connection is not None:
+        for connection in list(held):
             with suppress(OSError), connection:
+                connection.settimeout(None)
                 connection.sendall(wire.LEASE_LINE)
-                connection.settimeout(1.0)
-                while not is_over.is_set():
-                    with suppress(TimeoutError):
-                        if not connection.recv(1):
-                            break
-        # Not started again: whoever stopped it meant it; the next call starts it.
-        is_over.wait(LEASE_PAUSE_S)
+                connection.recv(1)  # until that daemon ends, or the block
+            held.remove(connection)
+        if is_over.wait(LEASE_PAUSE_S):
+            return
         with suppress(MashError):
-            connection = connect(paths, 1.0)
+            # Not started again: whoever stopped it meant it; the next call starts it.
+            found = connect(paths, 1.0)
+            if found is not None:
+                held.append(found)
 
 
 def _ask(line: bytes, paths: Paths, deadline: float, *, start: bool) -> dict[str, Any]:
