@@ -4,6 +4,7 @@ The only module that imports `mcp`, which costs more than half a second. Nothing
 to standard output but the protocol: the SDK points descriptor 1 at standard error meanwhile.
 """
 
+import json
 import os
 import sys
 import threading
@@ -11,6 +12,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from functools import partial
 from importlib.metadata import version
+from io import TextIOWrapper
 from typing import Any
 
 import anyio
@@ -103,9 +105,28 @@ def caller_of(context: Context) -> dict[str, Any]:
     return {key: value for key, value in caller.items() if isinstance(value, str) and value}
 
 
+class _Lines(TextIOWrapper):
+    """Standard input in which half a surrogate pair does not make a request unreadable.
+
+    Agents cut text in the middle of an emoji; the SDK drops such a line without an answer
+    (seen in 2.3.0), and the client then waits for ever.
+    """
+
+    def readline(self, size: int = -1, /) -> str:  # type: ignore[override]  # as in typeshed
+        line = super().readline(size)
+        if "\\ud" not in line and "\\uD" not in line:
+            return line
+        try:
+            whole = json.dumps(json.loads(line), ensure_ascii=False)
+        except (ValueError, RecursionError):
+            return line
+        return whole.encode("utf-8", "replace").decode() + "\n"
+
+
 async def _serve() -> None:
     server = build_server()
-    async with stdio_server() as (read_stream, write_stream):
+    stdin = anyio.wrap_file(_Lines(sys.stdin.buffer, encoding="utf-8", errors="replace"))
+    async with stdio_server(stdin=stdin) as (read_stream, write_stream):
         await server.run(read_stream, write_stream, server.create_initialization_options())
 
 
