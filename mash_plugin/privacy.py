@@ -17,7 +17,8 @@ def split_private(text: str) -> tuple[str, tuple[str, ...]]:
     Nested spans count as one; an unclosed one runs to the end. Give the joined text of all
     blocks of a message, so that a span split over blocks is seen whole.
     """
-    if not _may_hold_span(text):
+    low = text.lower()
+    if "private" not in low and _WIDE not in low:
         return text, ()
     visible, inner, depth, start, at = [], [], 0, 0, 0
     for tag in _TAG.finditer(text):
@@ -92,11 +93,6 @@ _PASTED = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")
-
-
-def _may_hold_span(text: str) -> bool:
-    low = text.lower()
-    return "private" in low or _WIDE in low
 
 
 def _without_quoted_lines(text: str) -> str:

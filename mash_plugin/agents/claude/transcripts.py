@@ -18,9 +18,14 @@ from mash_plugin.records.model import Author
 MARKED_SINCE = (2, 1, 195)
 TITLE_LENGTH = 120
 _UUID = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
-# The type of a line when only plain values come before it: told without parsing the line.
-_TYPE = re.compile(rb'\{(?:"\w+":(?:"[^"\\]*"|null|true|false|\d+),)*"type":"([\w-]+)"')
-_READ = frozenset({b"user", b"assistant", b"attachment", b"summary", b"ai-title"})
+# The type of a line, or of its attachment, when only plain values come before it: told without
+# parsing the line. Attachments of 2.1.332 hold whole system prompts.
+_TYPE = re.compile(
+    rb'\{(?:"\w+":(?:"[^"\\]*"|null|true|false|\d+),)*(?:"attachment":\{)?"type":"([\w-]+)"'
+)
+_READ = frozenset(
+    {b"user", b"assistant", b"attachment", b"queued_command", b"summary", b"ai-title"}
+)
 _NOTHING: Iterator[Message] = iter(())
 
 _COMMAND = re.compile(
@@ -287,15 +292,13 @@ def _text_of(content: object) -> str:
 
 
 def _call_ids(content: object) -> tuple[str, ...]:
-    if not isinstance(content, list):
-        return ()
-    return tuple(
-        block["id"]
-        for block in content
-        if isinstance(block, dict)
-        and block.get("type") == "tool_use"
-        and isinstance(block.get("id"), str)
-    )
+    found = []
+    for block in content if isinstance(content, list) else ():
+        if isinstance(block, dict) and block.get("type") == "tool_use":
+            call = block.get("id")
+            if isinstance(call, str):
+                found.append(call)
+    return tuple(found)
 
 
 def _title(text: object) -> str | None:
