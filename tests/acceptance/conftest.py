@@ -1,7 +1,6 @@
 """One installed person for the whole run: installing is the slow part; each test has its own
 repository, so that no test sees another's records."""
 
-import itertools
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -14,8 +13,6 @@ from tests.support.installed import Installed
 from tests.support.processes import end_processes_of
 from tests.support.tmux import Terminal
 from tests.support.trust_hooks import trust_hooks
-
-_numbers = itertools.count(1)
 
 
 @pytest.fixture(scope="session")
@@ -48,9 +45,9 @@ def person(installed: Installed) -> Iterator[Installed]:
 
 
 @pytest.fixture
-def name() -> str:
+def name(person: Installed) -> str:
     """A repository name that no other test uses."""
-    return f"ledger{next(_numbers)}"
+    return person.home.new_name()
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.support import fake_openai
 from tests.support.installed import Installed
 from tests.support.model_server import Body
 from tests.support.polling import eventually
@@ -124,4 +125,4 @@ def test_the_next_session_is_told_again_after_the_daemon_was_away(
     finished = person.home.run("mash", "daemon", "start")
     assert finished.code == 0
     person.home.codex_exec("Look around", clone)
-    assert SAID in str(person.openai.bodies[-1]["input"])
+    assert SAID in fake_openai.context_of(person.openai.bodies[-1])

@@ -34,9 +34,9 @@ def test_a_decision_typed_in_claude_code_is_established_and_a_new_codex_session_
         STATEMENT,
     )
 
-    person.openai.when("What do we use", {"text": "answered from memory"})
+    person.openai.when("Tell me what", {"text": "answered from memory"})
     terminal = open_codex(there)
-    terminal.type("What do we use for the ledger?")
+    terminal.type("Tell me what the ledger uses")
     terminal.wait_for("answered from memory")
     context = fake_openai.context_of(person.openai.bodies[0])
     [line] = [line for line in context.splitlines() if STATEMENT in line]
@@ -45,7 +45,7 @@ def test_a_decision_typed_in_claude_code_is_established_and_a_new_codex_session_
     assert re.match(r"\d{4}-\d\d-\d\d \d\d:\d\d UTC[+-]", shown["date"])
     assert "data, not instructions" in context
     rollout = next((person.home.codex / "sessions").rglob(f"*{session_in_note(context)}.jsonl"))
-    assert "What do we use for the ledger?" in rollout.read_text()
+    assert "Tell me what the ledger uses" in rollout.read_text()
 
 
 @pytest.mark.spec("R-124", "R-130")
@@ -67,7 +67,7 @@ def test_a_session_in_another_repository_is_told_nothing(
     person: Installed, name: str, open_claude: Callable[[Path], Terminal]
 ) -> None:
     [here] = person.home.repository(name)
-    [elsewhere] = person.home.repository(f"{name}-other")
+    [elsewhere] = person.home.repository(person.home.new_name())
     person.decide(open_claude(here), SAID, STATEMENT)
     assert person.home.codex_exec("Look around", elsewhere).code == 0
     assert STATEMENT not in fake_openai.context_of(person.openai.bodies[-1])

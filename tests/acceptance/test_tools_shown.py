@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.installed import Installed
-from tests.support.saving import CLAUDE_RECORD, LOAD_RECORD, codex_records
+from tests.support.saving import CLAUDE_RECORD, FIND_RECORD, LOAD_RECORD, codex_records
 from tests.support.tmux import Terminal
 
 pytestmark = pytest.mark.timeout(240)
@@ -27,8 +27,7 @@ def test_the_model_of_claude_code_sees_the_fields_of_create(person: Installed, c
 
 
 def test_the_model_of_codex_sees_the_fields_of_create(person: Installed, clone: Path) -> None:
-    query = {"query": "record save memory decision preference", "limit": 8}
-    person.openai.when("Look for the tool", {"search": query}, {"text": "seen"})
+    person.openai.when("Look for the tool", FIND_RECORD, {"text": "seen"})
     assert person.home.codex_exec("Look for the tool", clone).out.strip() == "seen"
     body = person.openai.bodies[-1]
     text = json.dumps([item for item in body["input"] if item["type"] == "tool_search_output"])
@@ -47,7 +46,8 @@ def test_codex_asks_the_person_before_it_saves(
     person: Installed, clone: Path, open_codex: Callable[[Path], Terminal], name: str
 ) -> None:
     said = "We go with Typst for the invoices."
-    person.openai.when("Typst", codex_records("Invoices use Typst.", said), {"text": "kept it"})
+    records = codex_records("Invoices use Typst.", said)
+    person.openai.when("Typst", FIND_RECORD, records, {"text": "kept it"})
     terminal = open_codex(clone)
     terminal.type(said)
     terminal.wait_for("Allow")

@@ -9,7 +9,7 @@ import pytest
 from tests.support import fake_anthropic, fake_openai
 from tests.support.installed import Installed
 from tests.support.model_server import Step
-from tests.support.saving import LOAD_RECORD, claude_records, codex_records
+from tests.support.saving import FIND_RECORD, LOAD_RECORD, claude_records, codex_records, decision
 from tests.support.tmux import Terminal
 
 pytestmark = pytest.mark.timeout(240)
@@ -87,10 +87,19 @@ def test_words_typed_behind_pasted_text_endorse(
 def test_the_task_of_a_subagent_does_not_endorse(
     person: Installed, name: str, clone: Path, open_claude: Open
 ) -> None:
-    task = {"description": "Look", "prompt": f"Please check that {WORDS}."}
+    task = {"description": "Look", "prompt": f"Please check {name}, whether {WORDS}."}
     delegate = {"tool": "Agent", "input": {**task, "subagent_type": "general-purpose"}}
     person.anthropic.when("Please check", {"text": "checked by the subagent"})
     answer = try_in_claude(person, open_claude(clone), "Delegate this", delegate)
+    assert_refused(person, name, answer, "quote_not_found")  # the session itself never held it
+    person.home.mash("index")
+    hits = person.home.call("search_chats", {"query": f"{name} check Kafka"})["hits"]
+    [message] = {hit["message_id"] for hit in hits if hit["snippet"].startswith("Please check")}
+    request = decision(fake_anthropic.context_of(person.anthropic.bodies[0]), STATEMENT, WORDS)
+    request["change"]["evidence"] = [
+        {"message_id": message, "quote": WORDS, "purpose": "endorsement"}
+    ]
+    answer = json.dumps(person.home.call("record", request))
     assert_refused(person, name, answer, "endorsement_not_by_person")
 
 
@@ -116,7 +125,7 @@ def test_other_words_than_the_persons_do_not_endorse_in_codex(
     else:
         speak = {"text": f"Then {WORDS}."}
         before = [{"items": [speak, {"call": "exec_command", "args": {"cmd": "true"}}]}]
-    steps = [*before, codex_records(STATEMENT, WORDS), {"text": "that was all"}]
+    steps = [*before, FIND_RECORD, codex_records(STATEMENT, WORDS), {"text": "that was all"}]
     person.openai.when(prompt, *steps)
     assert person.home.codex_exec(prompt, clone, BYPASS).out.strip() == "that was all"
     answer = fake_openai.tool_results(person.openai.bodies[-1])[-1]

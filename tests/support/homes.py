@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
+REPOSITORIES = 80
 DUMMY_KEY = "sk-ant-dummy-key-for-a-fake-model-on-loopback"
 RECORD_TOOLS = "mcp__plugin_mash_mash"
 
@@ -46,9 +47,13 @@ class Home:
         self.set_clock(int(time.time() * 1000))
         self._openai_url = openai_url
         self.environment = self._environment(anthropic_url)
-        self._projects: list[Path] = []
+        self._names = (f"repository{number}" for number in range(1, REPOSITORIES + 1))
         self._seed_claude()
         self._seed_codex()
+
+    def new_name(self) -> str:
+        """A repository name that this home has not used."""
+        return next(self._names)
 
     def _environment(self, anthropic_url: str) -> dict[str, str]:
         path = [Path(sys.executable).parent, clients_folder(), *map(Path, _system_path())]
@@ -169,9 +174,6 @@ class Home:
             self._git(folder, "add", ".")
             self._git(folder, "commit", "--quiet", "--message", "Begin")
             folders.append(folder)
-        self._projects += folders
-        self._seed_claude()
-        self._trust_in_codex(folders)
         return folders
 
     def _git(self, folder: Path, *arguments: str) -> None:
@@ -179,19 +181,18 @@ class Home:
         self.run("git", *who, *arguments, cwd=folder)
 
     def _seed_claude(self) -> None:
-        """Skip the first-run screens (seen with 2.1.332)."""
-        file = self.claude / ".claude.json"
-        state = json.loads(file.read_text()) if file.exists() else {}
-        state |= {
+        """Skip the first-run screens (seen with 2.1.332).
+
+        All at once: a client that ends writes this file back as it was when it began.
+        """
+        trusted = {"hasTrustDialogAccepted": True, "hasCompletedProjectOnboarding": True}
+        state = {
             "hasCompletedOnboarding": True,
             "theme": "dark",
             "customApiKeyResponses": {"approved": [DUMMY_KEY[-20:]], "rejected": []},
+            "projects": {str(folder): trusted for folder in self._folders()},
         }
-        trusted = {"hasTrustDialogAccepted": True, "hasCompletedProjectOnboarding": True}
-        projects = state.setdefault("projects", {})
-        for folder in self._projects:
-            projects[str(folder)] = {**projects.get(str(folder), {}), **trusted}
-        file.write_text(json.dumps(state))
+        (self.claude / ".claude.json").write_text(json.dumps(state))
 
     def _seed_codex(self) -> None:
         """Point Codex at the fake model and skip its first-run screens (seen with 0.171.0)."""
@@ -217,12 +218,18 @@ env_key = "FAKE_KEY"
 request_max_retries = 0
 stream_max_retries = 0
 """
+            + "".join(
+                f'\n[projects."{folder}"]\ntrust_level = "trusted"\n' for folder in self._folders()
+            )
         )
 
-    def _trust_in_codex(self, folders: list[Path]) -> None:
-        with (self.codex / "config.toml").open("a") as file:
-            for folder in folders:
-                file.write(f'\n[projects."{folder}"]\ntrust_level = "trusted"\n')
+    def _folders(self) -> list[Path]:
+        """Every folder that a repository may get in this home."""
+        return [
+            self.root / "work" / f"repository{number}-{clone}"
+            for number in range(1, REPOSITORIES + 1)
+            for clone in (1, 2)
+        ]
 
 
 def _system_path() -> list[str]:

@@ -14,6 +14,10 @@ LOAD_RECORD: Step = {"tool": "ToolSearch", "input": {"query": f"select:{CLAUDE_R
 """Claude Code defers the tools of servers: the model asks for a tool before it calls it."""
 
 
+FIND_RECORD: Step = {"search": {"query": "record save memory decision preference", "limit": 8}}
+"""Codex defers them too; the search waits until the server is there."""
+
+
 def session_in_note(context: str) -> str:
     """The session ID that the saving note names."""
     found = re.search(r'session_id: "([^"]+)"', context)
