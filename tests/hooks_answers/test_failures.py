@@ -139,8 +139,9 @@ def test_a_lane_that_hangs_refuses_instead_of_growing():
 
 
 def test_two_jobs_of_a_lane_run_beside_each_other():
-    lane, both = Lane("test"), threading.Barrier(2, timeout=5)
-    for _ in range(20):
+    for _ in range(50):
+        lane, both = Lane("test"), threading.Barrier(2, timeout=5)
+        lane.start(lambda: None).value(time.monotonic() + 5)  # now one thread is idle, or soon
         parts = [lane.start(both.wait) for _ in range(2)]
         assert {part.value(time.monotonic() + 5) for part in parts} == {0, 1}
 

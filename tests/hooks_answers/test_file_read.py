@@ -67,6 +67,9 @@ def test_links_and_files_outside_the_project_bring_nothing(desk, ledger, tmp_pat
     outside = tmp_path / "src"
     outside.mkdir()
     (outside / "ledger.py").write_text("x\n")
+    sibling = tmp_path / "shoq" / "src"  # a folder beside the project with a name as long
+    sibling.mkdir(parents=True)
+    assert desk.read(str(sibling / "ledger.py")) == ""
     assert desk.read(str(link)) == ""
     assert desk.read(str(outside / "ledger.py")) == ""
     assert desk.read(f"{desk.project}/../src/ledger.py") == ""

@@ -140,6 +140,10 @@ def test_a_session_that_was_never_told_gets_the_whole_block_on_resume(desk):
 def test_subagents_start_in_silence(desk):
     desk.keep("Kept.")
     assert desk.say("session-start", "SubagentStart", agent_id="a-1") == ""
+    assert desk.start(agent_id="a-1") == ""
+    review = "/r/rollout-2026-11-30T07-17-08-other.jsonl"
+    raw = {"source": "startup", "transcript_path": review}
+    assert desk.say("session-start", "SessionStart", "codex", **raw) == ""
     assert "Kept." in desk.start()
 
 

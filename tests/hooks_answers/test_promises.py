@@ -1,0 +1,49 @@
+"""What holds for every hook answer: cheap imports, real tool names, one field."""
+
+import re
+import subprocess
+import sys
+
+import pytest
+
+from mash_plugin.protocol import tool_schemas
+from mash_plugin.render import notes
+
+HEAVY = ("pydantic", "click", "logging", "mcp", "platformdirs", "asyncio", "subprocess")
+
+
+def test_an_answer_imports_nothing_that_is_slow(tmp_path):
+    script = f"""
+import json, sys
+from mash_plugin.daemon import hooks
+from mash_plugin.daemon.node import Node
+from mash_plugin.paths import find_paths
+node = Node(find_paths({{"MASH_HOME": {str(tmp_path / "mash")!r}}}), 0, {{}})
+for name, event in (("session-start", "SessionStart"), ("prompt-submit", "UserPromptSubmit")):
+    raw = {{"session_id": "s", "cwd": {str(tmp_path)!r}, "hook_event_name": event,
+            "prompt": "From now on use tabs.", "source": "startup"}}
+    assert hooks.answer(node, name, "codex", {{}}, json.dumps(raw).encode())
+print(sorted(set({HEAVY!r}) & sys.modules.keys()))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert done.stdout == "[]\n"
+
+
+@pytest.mark.spec("R-124")
+def test_every_tool_that_the_notes_name_exists(desk):
+    desk.keep("Kept in a.py.")
+    desk.chat("About a.py", "old-1")
+    texts = [desk.start(), desk.read(str(desk.project / "a.py"))]
+    texts += [w("s", {"kind": "personal"}) for w in (notes.both, notes.sweep, notes.reads_lasting)]
+    named = set(re.findall(r"`(\w+)`", "\n".join(texts)))
+    assert "record" in named
+    assert named <= {tool["name"] for tool in tool_schemas()}
+
+
+def test_nothing_in_an_answer_asks_to_process_other_chats(desk):
+    desk.chat("An old chat", "old-1")
+    text = desk.start().lower()
+    assert "backfill" not in text
+    assert "extract" not in text
