@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from mash_plugin.chats.project import Project
@@ -15,7 +15,7 @@ from mash_plugin.tokens import STOP, index_text, is_dense, words
 
 QUERY_CHARS = 4_000
 QUERY_TERMS = 32
-OR_TERMS = 12
+OR_TERMS, AND_TERMS = 12, 3
 """The rarest terms decide; more of them only cost time."""
 COMMON_SHARE = 0.02
 COMMON_FLOOR = 200
@@ -71,8 +71,8 @@ def search_chats(
     terms = list(dict.fromkeys(words(query[:QUERY_CHARS])))[:QUERY_TERMS]
     terms = [t for t in terms if t not in STOP] or terms
     rows: list[Row] = []
-    for match, common in _matches(db, terms):
-        rows = _candidates(db, match, within, last, common)
+    for attempt in _attempts(db, terms):
+        rows = _rows(db, attempt, within, last)
         if rows:
             break
     hits = [_hit(row, terms) for row in rows[offset : last - 1]]
@@ -105,8 +105,17 @@ def chats_mentioning_file(
     return newest[:limit]
 
 
-def _matches(db: Connection, terms: Sequence[str]) -> list[tuple[str, dict[str, float]]]:
-    """Full-text queries to try until one finds something, and the words that only order."""
+@dataclass(frozen=True, slots=True)
+class _Attempt:
+    """One full-text query; common words take the newest, which costs no look at all the others."""
+
+    match: str
+    common: Mapping[str, float]
+    takes_newest: bool
+
+
+def _attempts(db: Connection, terms: Sequence[str]) -> list[_Attempt]:
+    """Full-text queries to try until one finds something."""
     row = db.one(SQL.last_seq)
     total = int(row[0]) if row else 0
     single = [t for t in terms if len(t) == 1 and is_dense(t)]
@@ -116,15 +125,19 @@ def _matches(db: Connection, terms: Sequence[str]) -> list[tuple[str, dict[str, 
     rare = [t for n, t in counted if n <= most]
     common = {t: math.log(1 + total / n) for n, t in counted if n > most}
     if rare:
-        return [(" OR ".join(map(_quoted, rare[:OR_TERMS])), common)]
-    tries = []
+        return [_Attempt(" OR ".join(map(_quoted, rare[:OR_TERMS])), common, takes_newest=False)]
+    found = []
     if common:
         names = list(common)
-        tries = [(" AND ".join(map(_quoted, names[:3])), common), (_quoted(names[0]), common)]
+        together = " AND ".join(map(_quoted, names[:AND_TERMS]))
+        found = [
+            _Attempt(match, common, takes_newest=True) for match in (together, _quoted(names[0]))
+        ]
     if single:
         # A lone character begins a bigram, or ends its run and then stands alone in the index.
-        tries.append((" AND ".join(f"{_quoted(t)}*" for t in single[:3]), {}))
-    return tries
+        match = " AND ".join(f"{_quoted(t)}*" for t in single[:AND_TERMS])
+        found.append(_Attempt(match, {}, takes_newest=True))
+    return found
 
 
 def _documents(db: Connection, term: str, total: int) -> int:
@@ -141,30 +154,28 @@ def _documents(db: Connection, term: str, total: int) -> int:
     return count
 
 
-def _candidates(
-    db: Connection, match: str, within: _Filter, last: int, common: dict[str, float]
-) -> list[Row]:
+def _rows(db: Connection, attempt: _Attempt, within: _Filter, last: int) -> list[Row]:
     many = max(CANDIDATES, last)
-    scores: dict[int, float] = dict(db.all(SQL.best_matches, {"match": match, "limit": many}))
-    rows = _found(db, scores, within)
-    if len(rows) < last and len(scores) == many:
-        keys = {**within, "match": match, "limit": last}
-        scores = dict(db.all(SQL.best_matches_within, keys))
-        rows = _found(db, scores, within)
-    return _reordered(rows, scores, common)
-
-
-def _found(db: Connection, scores: dict[int, float], within: _Filter) -> list[Row]:
+    keys = {"match": attempt.match, "limit": many}
+    statement = SQL.newest_matches if attempt.takes_newest else SQL.best_matches
+    scores: dict[int, float] = dict(db.all(statement, keys))
+    if any(within.values()):
+        here = {seq for (seq,) in db.all(SQL.held_within, {**within, "seqs": json_list(scores)})}
+        if len(here) < last and len(scores) == many:
+            statement = SQL.newest_within if attempt.takes_newest else SQL.best_within
+            scores = dict(db.all(statement, {**keys, **within}))
+        else:
+            scores = {seq: score for seq, score in scores.items() if seq in here}
+    wanted = list(scores)[: max(last, REORDERED)]
     first: dict[int, Row] = {}
-    for row in db.all(SQL.found_messages, {**within, "seqs": json_list(scores)}):
+    for row in db.all(SQL.found_messages, {**within, "seqs": json_list(wanted)}):
         first.setdefault(row[0], row)
-    return [first[seq] for seq in scores if seq in first]
+    rows = [first[seq] for seq in wanted if seq in first]
+    return _reordered(rows, scores, attempt.common) if attempt.common else rows
 
 
-def _reordered(rows: list[Row], scores: dict[int, float], common: dict[str, float]) -> list[Row]:
+def _reordered(rows: list[Row], scores: dict[int, float], common: Mapping[str, float]) -> list[Row]:
     """Let the words that were too common to find with decide between those found."""
-    if not common:
-        return rows
 
     def score(row: Row) -> float:
         here = set(index_text(row[2][:REORDER_CHARS]).split())

@@ -201,7 +201,19 @@ SELECT doc FROM messages_vocab WHERE term = :term;
 -- name: best_matches
 SELECT rowid, rank FROM messages_fts WHERE messages_fts MATCH :match ORDER BY rank LIMIT :limit;
 
--- name: best_matches_within  the same, among the chats of a scope
+-- name: newest_matches
+SELECT rowid, 0.0 FROM messages_fts WHERE messages_fts MATCH :match
+ORDER BY rowid DESC LIMIT :limit;
+
+-- name: held_within  which messages the chats of a scope hold
+SELECT DISTINCT p.seq FROM chat_messages AS p JOIN chats AS c USING (chat_no, generation)
+WHERE p.seq IN (SELECT value FROM json_each(:seqs))
+  AND (:repository IS NULL OR c.repository_identity = :repository)
+  AND (:project_path IS NULL OR c.project_path = :project_path)
+  AND (:chat_id IS NULL OR c.chat_id = :chat_id)
+  AND (:source IS NULL OR c.source = :source);
+
+-- name: best_within  the best among the chats of a scope
 SELECT f.rowid, f.rank FROM messages_fts AS f
 WHERE messages_fts MATCH :match AND EXISTS (
   SELECT 1 FROM chat_messages AS p JOIN chats AS c USING (chat_no, generation)
@@ -211,6 +223,19 @@ WHERE messages_fts MATCH :match AND EXISTS (
     AND (:chat_id IS NULL OR c.chat_id = :chat_id)
     AND (:source IS NULL OR c.source = :source))
 ORDER BY f.rank LIMIT :limit;
+
+-- name: newest_within  the newest among the chats of a scope, looking back a bounded way
+SELECT f.seq, 0.0 FROM (
+  SELECT rowid AS seq FROM messages_fts WHERE messages_fts MATCH :match
+  ORDER BY rowid DESC LIMIT 20000) AS f
+WHERE EXISTS (
+  SELECT 1 FROM chat_messages AS p JOIN chats AS c USING (chat_no, generation)
+  WHERE p.seq = f.seq
+    AND (:repository IS NULL OR c.repository_identity = :repository)
+    AND (:project_path IS NULL OR c.project_path = :project_path)
+    AND (:chat_id IS NULL OR c.chat_id = :chat_id)
+    AND (:source IS NULL OR c.source = :source))
+ORDER BY f.seq DESC LIMIT :limit;
 
 -- name: found_messages  rows of a search with the chats that hold each
 SELECT m.seq, m.message_id, m.text, m.role, m.author, m.sent_at, c.chat_id, c.title, c.project_path
