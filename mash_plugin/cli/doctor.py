@@ -82,9 +82,9 @@ def check_store(paths: Paths) -> Iterator[Finding]:
     from mash_plugin.store.checks import store_report
 
     report = store_report(paths)
-    for path in report.too_open:
-        fix = f"chmod go= {shlex.quote(path)}"
-        yield Finding("store", "problem", f"others may read {path}", fix)
+    if report.too_open:
+        fix = f"chmod go= {shlex.join(report.too_open)}"
+        yield Finding("store", "problem", f"others may read {', '.join(report.too_open)}", fix)
     if report.state == "missing" and not report.restore_command:
         yield Finding("store", "note", "nothing is stored yet; it is made when the daemon starts")
         return

@@ -1,0 +1,162 @@
+"""The command line as scripts and people meet it: exit codes, one line for a failure, UTF-8."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from mash_plugin.cli.main import COMMANDS, exit_code
+from mash_plugin.errors import DaemonUnavailable, Internal, NotFound, Sandboxed
+from tests.support.homes import Home
+
+
+def test_every_command_has_help_that_begins_with_its_purpose(home: Home) -> None:
+    listed = home.mash("--help").out
+    for name in COMMANDS:
+        assert f"  {name} " in listed
+        done = home.mash(name, "--help")
+        assert done.code == 0
+        assert done.out.startswith(f"Usage: mash {name}")
+
+
+def test_the_help_and_a_cheap_command_import_no_other_commands_libraries() -> None:
+    code = (
+        "import sys; from mash_plugin.cli.main import run; run(['--help']);"
+        "print(sorted({'mcp', 'pydantic', 'apsw', 'tomlkit', 'platformdirs'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+@pytest.mark.parametrize("arguments", [["dance"], ["call"], ["status", "--surplus"], ["search"]])
+def test_a_wrong_usage_is_one_line_and_exit_code_2(home: Home, arguments: list[str]) -> None:
+    done = home.mash(*arguments)
+    assert done.code == 2
+    assert done.out == ""
+    (line,) = done.err.splitlines()
+    assert line.startswith("mash: ")
+    assert "--help" in line
+
+
+def test_each_kind_of_failure_has_its_exit_code() -> None:
+    assert exit_code(NotFound()) == 1
+    assert exit_code(Internal()) == 1
+    assert exit_code(DaemonUnavailable()) == 3
+    assert exit_code(Sandboxed()) == 4
+
+
+def test_a_daemon_that_cannot_start_is_exit_code_3_or_1_in_one_line(fresh: Home) -> None:
+    fresh.mash_home.mkdir()
+    (fresh.mash_home / "data").write_text("a file where the folder should be")
+    done = fresh.mash("search", "word")
+    assert done.code in (1, 3)
+    assert len(done.err.splitlines()) == 1
+    assert done.err.startswith("mash: ")
+    assert "Traceback" not in done.err
+
+
+def test_call_prints_the_structured_result_as_one_line_of_json(home: Home) -> None:
+    done = home.mash("call", "recall_records", '{"scope": {"kind": "personal"}}')
+    assert done.code == 0
+    assert done.err == ""
+    assert json.loads(done.out)["records"] == []
+    assert len(done.out.splitlines()) == 1
+
+
+def test_call_prints_the_error_object_and_exits_1(home: Home) -> None:
+    done = home.mash("call", "get_record", '{"id": "unknown"}')
+    assert done.code == 1
+    assert json.loads(done.out)["error"]["code"] == "not_found"
+    done = home.mash("call", "dance", "{}")
+    assert done.code == 1
+    assert json.loads(done.out)["error"]["code"] == "invalid_argument"
+
+
+@pytest.mark.parametrize("arguments", ["{", "[1]", "null", '"x"', "1e999", "{'a': 1}"])
+def test_call_refuses_what_is_no_json_object(home: Home, arguments: str) -> None:
+    done = home.mash("call", "list_chats", arguments)
+    assert done.code == 1
+    assert json.loads(done.out)["error"]["code"] == "invalid_argument"
+
+
+def test_call_reads_large_requests_from_standard_input(home: Home) -> None:
+    request = json.dumps({"query": "用户 " * 100})
+    done = home.run("mash", "call", "search_chats", "-", stdin=request)
+    assert done.code == 0
+    assert json.loads(done.out)["hits"] == []
+    done = home.run(
+        "mash", "call", "search_chats", "-", stdin=json.dumps({"query": "x" * 5_000_000})
+    )
+    assert done.code == 1
+    assert json.loads(done.out)["error"]["code"] == "too_large"
+
+
+@pytest.mark.parametrize(
+    "locale",
+    [
+        {"LANG": "C"},
+        {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+        {"LC_ALL": "POSIX", "PYTHONIOENCODING": "cp1252", "PYTHONUTF8": "0"},
+    ],
+)
+def test_text_and_paths_are_utf8_in_every_locale(fresh: Home, locale: dict[str, str]) -> None:
+    place = {"MASH_HOME": str(fresh.root / "mäsh 家"), **locale}
+    done = fresh.run("mash", "init", "--yes", "--no-agents", "--no-index", env=place)
+    assert done.code == 0, done
+    assert "mäsh 家" in done.out
+    assert (fresh.root / "mäsh 家/data/records.db").exists()
+    done = fresh.run("mash", "call", "get_chat", '{"id": "用户é"}', env=place)
+    assert "Traceback" not in done.err
+    assert json.loads(done.out)["error"]["code"] == "invalid_argument"
+    assert fresh.run("mash", "search", "用户é", env=place).code == 1
+    fresh.run("mash", "daemon", "stop", env=place)
+
+
+def test_a_reader_that_leaves_early_causes_no_message(home: Home) -> None:
+    done = home.run("sh", "-c", "mash status --json | head -c 1; mash chats | true")
+    assert done.err == ""
+
+
+def test_status_tells_people_what_works_and_what_is_off(fresh: Home) -> None:
+    fresh.mash_home.mkdir()
+    (fresh.mash_home / "config.toml").write_text("[records]\ncapture = false\n")
+    done = fresh.run("mash", "status", env={"MASH_FILE_RECALL": "No"})
+    assert done.code == 0
+    lines = done.out.splitlines()
+    assert lines[0].startswith("Daemon: running (process ")
+    assert "0 records" in done.out
+    assert "Claude Code: no hook seen yet" in lines
+    assert "Codex: no hook seen yet" in lines
+    assert str(fresh.mash_home / "config.toml") in done.out
+    off = lines[-1]
+    assert "saving notes" in off
+    assert "file reads" in off
+    assert "records in hooks" not in off
+    body = json.loads(fresh.mash("status", "--json").out)
+    assert body["pid"] > 1
+    assert body["switches"]["capture"] is False
+
+
+def test_status_and_hooks_use_the_defaults_when_the_settings_are_broken(fresh: Home) -> None:
+    fresh.mash_home.mkdir()
+    (fresh.mash_home / "config.toml").write_text("[records\n")
+    done = fresh.mash("status")
+    assert "settings cannot be read" in done.out
+    assert "Switched off: nothing" in done.out
+
+
+def test_a_home_inside_a_git_work_tree_is_refused_by_every_command(fresh: Home) -> None:
+    (fresh.root / "clone/.git").mkdir(parents=True)
+    place = {"MASH_HOME": str(fresh.root / "clone/mash")}
+    for arguments in (["init", "--yes"], ["status"], ["search", "x"], ["uninstall", "--yes"]):
+        done = fresh.run("mash", *arguments, env=place)
+        assert done.code == 1, arguments
+        assert "git work tree" in done.err
+        assert len(done.err.splitlines()) == 1
+    assert not (fresh.root / "clone/mash").exists()
+
+
+def test_the_package_can_be_started_as_a_module(home: Home) -> None:
+    done = home.run(sys.executable, "-m", "mash_plugin", "--version")
+    assert done.out.startswith("mash, version ")
