@@ -16,6 +16,7 @@ from mash_plugin.errors import (
 from mash_plugin.protocol.requests import REQUESTS
 
 MAX_DEPTH = 32
+_SAYS_LEAST = {"extra_forbidden": 2, "list_type": 1, "string_type": 1}
 
 
 def validate(method: str, params: Mapping[str, Any]) -> dict[str, Any]:
@@ -56,8 +57,8 @@ def _whole(text: str) -> str:
 
 
 def _as_ours(errors: list[ErrorDetails]) -> MashError:
-    """The first error, unless a later one of the same request says more."""
-    first = min(errors, key=lambda e: e["type"] == "extra_forbidden")
+    """The first error that says most: of a union, each choice complains."""
+    first = min(errors, key=lambda e: _SAYS_LEAST.get(e["type"], 0))
     field = _field(first["loc"])
     match first["type"]:
         case "string_too_long" | "too_long":

@@ -1,0 +1,111 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mash_plugin.records.ranking import DAY_MS, Ranked, boost, rank_records
+
+NOW = 1_796_100_000_000
+
+
+def ranked(record_id: str = "a", **fields: object) -> Ranked:
+    values = {
+        "tier": 0,
+        "recorded_at": NOW,
+        "confirmations": 0,
+        "is_agents_decision": False,
+        "strong_tokens": "",
+        "weak_tokens": "",
+    }
+    return Ranked(record_id, **{**values, **fields})  # type: ignore[arg-type]
+
+
+def order(window: list[Ranked], *terms: str) -> list[str]:
+    relevant, rest = rank_records(window, terms, NOW)
+    return [r.id for r in (*relevant, *rest)]
+
+
+RANKED = st.builds(
+    Ranked,
+    st.uuids().map(str),
+    st.integers(0, 5),
+    st.integers(NOW - 200 * DAY_MS, NOW + DAY_MS),
+    st.integers(0, 600),
+    st.booleans(),
+    st.lists(st.sampled_from("abcdef"), max_size=4).map(" ".join),
+    st.lists(st.sampled_from("abcdef"), max_size=4).map(" ".join),
+)
+
+
+@pytest.mark.spec("R-074")
+@given(st.lists(RANKED, max_size=30), st.lists(st.sampled_from("abcxyz"), max_size=3))
+def test_tiers_are_never_crossed_and_no_record_is_lost(
+    window: list[Ranked], terms: list[str]
+) -> None:
+    relevant, rest = rank_records(window, terms, NOW)
+    assert [r.tier for r in relevant] == sorted(r.tier for r in relevant)
+    assert [r.tier for r in rest] == sorted(r.tier for r in rest)
+    assert sorted(r.id for r in (*relevant, *rest)) == sorted(r.id for r in window)
+
+
+@pytest.mark.spec("R-073")
+@given(st.lists(RANKED, max_size=30), st.lists(st.sampled_from("abcxyz"), min_size=1, max_size=3))
+def test_what_matches_no_word_comes_after_what_does(window: list[Ranked], terms: list[str]) -> None:
+    relevant, rest = rank_records(window, terms, NOW)
+    for record in window:
+        words = {*record.strong_tokens.split(), *record.weak_tokens.split()}
+        assert (record in relevant) == bool(words & set(terms))
+        assert (record in rest) == (not words & set(terms))
+
+
+@pytest.mark.spec("R-074")
+@given(st.lists(RANKED, max_size=20), st.randoms())
+def test_the_order_does_not_depend_on_the_order_of_reading(window: list[Ranked], random) -> None:  # type: ignore[no-untyped-def]
+    shuffled = list(window)
+    random.shuffle(shuffled)
+    assert order(window, "a", "b") == order(shuffled, "a", "b")
+
+
+@pytest.mark.spec("R-075")
+@given(RANKED)
+def test_boosts_are_bounded(record: Ranked) -> None:
+    assert 0 <= boost(record, NOW) <= 200
+
+
+@pytest.mark.spec("R-075")
+def test_one_confirmation_and_a_newer_date_raise_a_record() -> None:
+    assert order([ranked("a"), ranked("b", confirmations=1)]) == ["b", "a"]
+    assert order([ranked("a", recorded_at=NOW - 9 * DAY_MS), ranked("b")]) == ["b", "a"]
+    assert boost(ranked(confirmations=4), NOW) == boost(ranked(confirmations=400), NOW)
+
+
+@pytest.mark.spec("R-075")
+def test_confirmations_never_outweigh_a_fuller_match() -> None:
+    both = ranked("b", strong_tokens="qdrant search", recorded_at=NOW - 300 * DAY_MS)
+    one = ranked("a", strong_tokens="qdrant", confirmations=500)
+    rare = [ranked("c", strong_tokens="search")]
+    assert order([one, both, *rare], "qdrant", "search")[0] == "b"
+
+
+@pytest.mark.spec("R-073")
+def test_a_word_of_the_text_counts_more_than_one_of_the_quotes() -> None:
+    window = [ranked("a", weak_tokens="qdrant"), ranked("b", strong_tokens="qdrant")]
+    assert order(window, "qdrant") == ["b", "a"]
+
+
+@pytest.mark.spec("R-074")
+def test_a_candidate_never_precedes_a_current_record_by_its_match() -> None:
+    window = [ranked("a", tier=1, strong_tokens="x y"), ranked("b", strong_tokens="x")]
+    assert order(window, "x", "y") == ["b", "a"]
+
+
+@pytest.mark.spec("R-032")
+def test_the_agents_decisions_come_after_the_persons_among_the_current() -> None:
+    window = [
+        ranked("a", is_agents_decision=True, strong_tokens="x y", confirmations=4),
+        ranked("b", strong_tokens="x"),
+    ]
+    assert order(window, "x", "y") == ["b", "a"]
+
+
+def test_a_time_in_the_future_has_no_negative_age() -> None:
+    assert boost(ranked(recorded_at=NOW + 10**12), NOW) == 100
