@@ -21,6 +21,10 @@ STRETCH_S = 0.05
 """A citing call waits for at most one stretch of a full index."""
 
 
+LOG_BYTES = 16 * 1024 * 1024
+"""A longer write-ahead log is moved into the file on the way."""
+
+
 @dataclass(frozen=True, slots=True)
 class Progress:
     """How far a full index has come."""
@@ -148,7 +152,16 @@ class ChatIndex:
                     run.add(settled)
                     if settled.is_finished:
                         queue.pop()
+            self._keep_log_short()
             run.tell()
+
+    def _keep_log_short(self) -> None:
+        try:
+            is_long = os.path.getsize(self.database.path + "-wal") > LOG_BYTES
+        except OSError:
+            return
+        if is_long:
+            self.database.checkpoint("PASSIVE")
 
     def _refresh(self, file: TranscriptFile, now: int) -> str | None:
         while True:
