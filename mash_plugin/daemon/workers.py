@@ -170,8 +170,7 @@ class Workers:
             run.report = self._node.chats.refresh_all(
                 now_ms(), progress=note, should_stop=lambda: self._is_closed
             )
-            if run.report.rewritten:
-                self._recheck(run.report.rewritten)
+            self._recheck()
         except MashError as error:
             run.error = error.as_json()
             raise
@@ -179,10 +178,10 @@ class Workers:
             run.is_running = False
         self._log.write("index", **asdict(run.report) | {"rewritten": len(run.report.rewritten)})
 
-    def _recheck(self, chat_ids: tuple[str, ...]) -> None:
-        from mash_plugin.memory.freshness import recheck
+    def _recheck(self) -> None:
+        from mash_plugin.memory.freshness import recheck_rebuilt
 
-        recheck(self._node.call(Caller(), now_ms(), {}), chat_ids)
+        recheck_rebuilt(self._node.call(Caller(), now_ms(), {}))
 
     def _back_up(self) -> None:
         from mash_plugin.store.backup import daily

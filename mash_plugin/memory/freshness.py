@@ -6,6 +6,7 @@ from mash_plugin.chats.reading import chat_of, message_by_id
 from mash_plugin.memory.call import Call
 from mash_plugin.records.evidence import status_of
 from mash_plugin.records.model import Evidence, EvidenceStatus
+from mash_plugin.store.chats import SQL
 from mash_plugin.store.records import evidence_of_chat, set_evidence_status
 from mash_plugin.store.sqlite import Connection
 
@@ -30,6 +31,17 @@ def recheck(call: Call, chat_ids: Iterable[str]) -> int:
         with call.store.writing() as db:
             set_evidence_status(db, changes, touched, call.now)
     return len(changes)
+
+
+def recheck_rebuilt(call: Call) -> int:
+    """Recheck every chat that was ever rewritten: whoever read it first, and whatever was lost.
+
+    A citing call or a hook may be the one that takes a rewritten transcript in, and a
+    daemon may end between the index and the check.
+    """
+    with call.chats.database.reading() as db:
+        chat_ids = [row[0] for row in db.all(SQL.rebuilt_chats)]
+    return recheck(call, chat_ids)
 
 
 def _status(chats: Connection, evidence: Evidence) -> EvidenceStatus:

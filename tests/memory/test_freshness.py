@@ -1,6 +1,6 @@
 import pytest
 
-from mash_plugin.memory.freshness import recheck
+from mash_plugin.memory.freshness import recheck, recheck_rebuilt
 from tests.conftest import CHOICE, SHOP, Memory, Shop
 from tests.support.transcripts import CodexTranscript
 
@@ -72,3 +72,15 @@ def test_other_chats_are_left_alone(
     memory.established("Use Qdrant.")
     memory.index()
     assert recheck(memory.call, [shop.chat, f"codex-{codex_shop.session_id}"]) == 0
+
+
+@pytest.mark.spec("R-025", "R-157")
+def test_a_rewrite_that_a_citing_call_read_first_is_noticed(memory: Memory, shop: Shop) -> None:
+    memory.established("Use Qdrant.")
+    assert recheck_rebuilt(memory.call) == 0
+    shop.transcript.rewrite(CHOICE, "Yes, let's use Milvus!")
+    memory.candidate("Something else.")
+    assert memory.index() == ()
+    assert recheck_rebuilt(memory.call) == 1
+    items = memory.recall(scope=REPOSITORY)["records"]
+    assert [item["statement"] for item in items] == ["Something else."]

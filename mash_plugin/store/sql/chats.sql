@@ -264,3 +264,7 @@ ORDER BY f.rowid DESC LIMIT :limit;
 SELECT (SELECT count(*) FROM chats), (SELECT coalesce(sum(message_count), 0) FROM chats),
        (SELECT coalesce(sum(bytes_skipped), 0) FROM files),
        (SELECT coalesce(sum(lines_skipped), 0) FROM files);
+
+-- name: rebuilt_chats
+-- Chats whose transcript was rewritten at some time since the index began.
+SELECT chat_id FROM chats WHERE generation > 0;
