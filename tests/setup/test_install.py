@@ -1,0 +1,207 @@
+"""`scripts/install`: from nothing but a Python and a checkout to a working `mash`."""
+
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+
+import pytest
+
+from mash_plugin.cli.pins import planned_paths, write_pins
+from mash_plugin.paths import find_paths
+from tests.support.homes import ROOT, Home, clients_folder
+from tests.support.processes import end_processes_of
+
+SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin"
+
+
+def checkout_in(folder: Path) -> Path:
+    """What a clone holds, without this one's history, caches and environments."""
+    copy = folder / "clone"
+    names = ["mash_plugin", "hooks", "skills", "scripts", ".claude-plugin", ".codex-plugin"]
+    for name in names:
+        shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("pyproject.toml", "README.md", "LICENSE", ".mcp.json"):
+        shutil.copy(ROOT / name, copy / name)
+    return copy
+
+
+def base_python() -> str:
+    """The interpreter outside any virtual environment."""
+    return str(getattr(sys, "_base_executable", sys.executable))
+
+
+def run_install(
+    checkout: Path, home: Home, *options: str, **env: str
+) -> subprocess.CompletedProcess[str]:
+    proxies = {k: v for k, v in os.environ.items() if k.lower().endswith("_proxy") or "PIP" in k}
+    path = f"{clients_folder()}:{SYSTEM_PATH}"
+    return subprocess.run(
+        [checkout / "scripts/install", *options],
+        env={**home.environment, **proxies, "PATH": path, "PYTHON": base_python(), **env},
+        cwd=home.home,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.spec("R-152")
+def test_a_fresh_home_in_an_odd_place_is_installed_twice_upgraded_and_left(tmp_path: Path) -> None:
+    home = Home(tmp_path / "mön home", "http://127.0.0.1:9", "http://127.0.0.1:9")
+    checkout = checkout_in(tmp_path / "mön répertoire")
+    link = home.mash_home / "bin/mash"
+    try:
+        done = run_install(checkout, home)
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert f"{link.parent} is not on PATH" in done.stdout
+        assert "Restart Claude Code and Codex" in done.stdout.splitlines()[-1]
+        data = home.mash_home / "data"
+        first = (data / "current").resolve()
+        hooks = (data / "marketplace/mash/hooks/hooks.json").read_text()
+        assert f"{data}/current/bin/python" in hooks
+        assert home.run(str(link), "status").code == 0
+        done = run_install(checkout, home, "--no-index", PATH=f"{link.parent}:{SYSTEM_PATH}")
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert "built already" in done.stdout
+        assert "not on PATH" not in done.stdout
+        _change_version(checkout)
+        done = run_install(checkout, home, "--no-agents", "--no-index")
+        assert done.returncode == 0, done.stdout + done.stderr
+        second = (data / "current").resolve()
+        assert second != first
+        assert first.exists(), "the running daemon's environment was taken from under it"
+        assert (data / "marketplace/mash/hooks/hooks.json").read_text() == hooks
+        assert home.run(str(link), "--version").out == "mash, version 9.9.9\n"
+        home.run(str(link), "daemon", "stop")
+        run_install(checkout, home, "--no-agents", "--no-index")
+        assert not first.exists()
+        done_too = home.run(str(link), "uninstall", "--yes", "--data")
+        assert done_too.code == 0, done_too
+        assert not home.mash_home.exists()
+    finally:
+        end_processes_of(home.root)
+
+
+def _change_version(checkout: Path) -> None:
+    file = checkout / "pyproject.toml"
+    lines = file.read_text().splitlines(keepends=True)
+    changed = ['version = "9.9.9"\n' if line.startswith("version = ") else line for line in lines]
+    file.write_text("".join(changed))
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    return Home(tmp_path / "person", "http://127.0.0.1:9", "http://127.0.0.1:9")
+
+
+def fake_python(folder: Path, body: str) -> Path:
+    folder.mkdir(exist_ok=True)
+    file = folder / "python3"
+    file.write_text(f"#!/bin/sh\n{body}\n")
+    file.chmod(0o755)
+    return file
+
+
+def test_a_python_without_venv_is_one_line_that_names_the_package(
+    home: Home, tmp_path: Path
+) -> None:
+    without = tmp_path / "bin" / "python3"
+    # It says of itself that it is the interpreter, and that it has no ensurepip.
+    fake_python(
+        without.parent,
+        f"""case "$*" in
+*_base_executable*) echo '{without}' ;;
+*ensurepip*) exit 1 ;;
+*) exec '{base_python()}' "$@" ;;
+esac""",
+    )
+    done = run_install(ROOT, home, PYTHON=str(without))
+    assert done.returncode == 1
+    (line,) = done.stderr.splitlines()
+    assert f"python{sys.version_info.major}.{sys.version_info.minor}-venv" in line
+    assert not home.mash_home.exists()
+
+
+def test_an_old_python_is_one_line_that_says_what_is_needed(home: Home, tmp_path: Path) -> None:
+    fake_python(tmp_path / "bin", "exit 1")
+    tools = tmp_path / "bin"
+    for name in ("dirname", "sh"):
+        (tools / name).symlink_to(shutil.which(name) or "")
+    done = run_install(ROOT, home, PATH=str(tools), PYTHON="")
+    assert done.returncode == 1
+    (line,) = done.stderr.splitlines()
+    assert "Python 3.11" in line
+
+
+def test_the_shim_of_a_version_manager_is_resolved(tmp_path: Path) -> None:
+    """The shim answers, and the interpreter behind it is what is written down."""
+    shim = fake_python(tmp_path / "shims", f'exec {base_python()} "$@"')
+    script = (ROOT / "scripts/install").read_text()
+    probe = script.partition("probe='")[2].partition("'")[0]
+    done = subprocess.run(
+        [shim, "-I", "-c", probe], capture_output=True, text=True, check=True, timeout=20
+    )
+    assert done.stdout.strip() == os.path.abspath(base_python())
+
+
+@pytest.fixture
+def install() -> ModuleType:
+    """The second half of the installer as a module."""
+    spec = importlib.util.spec_from_file_location("install", ROOT / "scripts/install.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_a_foreign_command_of_the_same_name_is_left_alone(
+    install: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "mash").write_text("theirs")
+    install.link_command(tmp_path / "mash", tmp_path / "current/bin/mash", {})
+    assert "left alone" in capsys.readouterr().err
+    assert (tmp_path / "mash").read_text() == "theirs"
+
+
+@pytest.mark.parametrize("given", [None, "", "  ", "relative", "/tmp/some place"])
+def test_the_installer_and_init_agree_on_the_data_folder(
+    install: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: str | None
+) -> None:
+    unpinned = SimpleNamespace(pw_dir=str(tmp_path))
+    monkeypatch.setattr("pwd.getpwuid", lambda _uid: unpinned)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    if given is None:
+        monkeypatch.delenv("XDG_DATA_HOME", raising=False)
+    else:
+        monkeypatch.setenv("XDG_DATA_HOME", given)
+    planned = planned_paths({"HOME": str(tmp_path)})
+    assert str(install.data_folder(os.environ)) == os.path.abspath(planned.data)
+
+
+def test_pins_are_written_once_and_found_again_by_the_installer(
+    install: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pwd.getpwuid", lambda _uid: SimpleNamespace(pw_dir=str(tmp_path)))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "first"))
+    write_pins({})
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "second"))
+    write_pins({})
+    assert find_paths({}).data == str(tmp_path / "first/mash")
+    assert str(install.data_folder(os.environ)) == str(tmp_path / "first/mash")
+    assert (tmp_path / ".mash").stat().st_mode & 0o077 == 0
+
+
+def test_no_pin_is_written_under_a_home_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pwd.getpwuid", lambda _uid: SimpleNamespace(pw_dir=str(tmp_path)))
+    write_pins({"MASH_HOME": str(tmp_path / "root")})
+    assert not (tmp_path / ".mash").exists()
