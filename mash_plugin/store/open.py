@@ -11,6 +11,10 @@ The chat index can be built again from transcripts: a damaged one is set aside a
 
 import os
 import threading
+from collections.abc import Callable
+from contextlib import suppress
+
+import apsw
 
 from mash_plugin.errors import DiskFull, MashError, ReadOnly, StoreDamaged
 from mash_plugin.paths import Paths
@@ -84,30 +88,42 @@ def refuse_if_lost(paths: Paths) -> None:
         raise StoreDamaged(f"{paths.store} is missing, but its log {paths.store}-wal is there.")
 
 
-def check_in_background(database: Database) -> threading.Thread:
-    """Check every page on a connection of its own; what it finds stops writing."""
+def check_in_background(database: Database) -> None:
+    """Check every page on a connection of its own; what it finds stops writing.
+
+    `database.check` is the thread; closing the database breaks it off, and the mark stays.
+    """
+    connections: list[apsw.Connection] = []
 
     def check() -> None:
         try:
-            check_whole(database.path)
+            check_whole(database.path, connections.append)
             database.is_unchecked = False
         except StoreDamaged as error:
             database.stop(error)
-        except MashError:
-            return  # busy or out of memory: the reads and writes themselves will tell
+        except (MashError, apsw.InterruptError):
+            return  # busy, out of memory, or closed: the next unclean start checks again
+
+    def break_off() -> None:
+        while thread.is_alive():
+            for raw in connections:
+                with suppress(apsw.Error):
+                    raw.interrupt()
+            thread.join(0.01)
 
     thread = threading.Thread(target=check, name="quick-check", daemon=True)
+    database.check, database.before_close = thread, break_off
     thread.start()
-    return thread
 
 
-def check_whole(path: str) -> None:
+def check_whole(path: str, on_open: Callable[[apsw.Connection], None] = lambda _: None) -> None:
     """Raise StoreDamaged when SQLite's quick_check objects to the file."""
     from mash_plugin.store.backup import quick_check
 
     with translated(path):
         raw = connect_reading(path)
         try:
+            on_open(raw)
             problem = quick_check(raw)
         finally:
             raw.close()

@@ -2,7 +2,7 @@
 
 import os
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any, Literal
 
@@ -72,6 +72,9 @@ class Database:
         """A fault stopped writing: answer what can be read, then end this process."""
         self.is_unchecked = bool(mark and mark.was_left)
         """An unclean end came before, and the whole file has not been checked since."""
+        self.check: threading.Thread | None = None
+        """The check of the whole file after an unclean end, while it runs and after."""
+        self.before_close: Callable[[], None] = lambda: None
         self._access: Access = access
         self._local = threading.local()
         self._readers: list[apsw.Connection] = []
@@ -153,6 +156,7 @@ class Database:
 
         After a fault nothing more is written: the log stays for the next process to read.
         """
+        self.before_close()
         with self._write_lock:
             is_clean = not self.must_exit and not self.is_unchecked
             for raw in [*self._readers, self._writer.raw]:

@@ -36,3 +36,9 @@ def opened(paths: Paths, now: int = NOW) -> Iterator[Database]:
         yield database
     finally:
         database.close()
+
+
+def finish_check(database: Database) -> None:
+    """Wait for the check after an unclean end."""
+    if database.check:
+        database.check.join()

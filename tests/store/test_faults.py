@@ -10,9 +10,9 @@ import pytest
 from mash_plugin.errors import DiskFull, Internal, LocalFailure, StoreDamaged
 from mash_plugin.paths import Paths
 from mash_plugin.store.backup import quick_check
-from mash_plugin.store.open import check_in_background, open_store
+from mash_plugin.store.open import open_store
 from mash_plugin.store.sqlite import Database
-from tests.store.conftest import opened
+from tests.store.conftest import finish_check, opened
 from tests.store.faulty_vfs import FaultyVFS
 from tests.store.saving import NOW, save, saved
 
@@ -64,7 +64,7 @@ def sweep(
         abandon(store)
         faults.disarm()
         with opened(paths) as again:
-            check_in_background(again).join()
+            finish_check(again)
             assert not again.problem
             with again.reading() as db:
                 assert quick_check(db.raw) is None

@@ -10,7 +10,8 @@ import pytest
 
 from mash_plugin.paths import Paths
 from mash_plugin.store.backup import quick_check
-from mash_plugin.store.open import check_in_background, open_store
+from mash_plugin.store.open import open_store
+from tests.store.conftest import finish_check
 from tests.store.saving import NOW, saved
 
 KILLS = 20
@@ -25,7 +26,7 @@ def test_twenty_kills_lose_no_acknowledged_write(paths: Paths) -> None:
         acknowledged |= write_and_kill(paths, after=chance.randrange(1, 25))
         assert os.path.exists(paths.store + "-open")
         store = open_store(paths, NOW)
-        check_in_background(store).join()
+        finish_check(store)
         assert store.problem is None
         with store.reading() as db:
             assert quick_check(db.raw) is None

@@ -13,8 +13,8 @@ from mash_plugin.errors import StoreBusy, StoreDamaged, UpgradeNeeded
 from mash_plugin.paths import Paths
 from mash_plugin.store import backup
 from mash_plugin.store.migrate import schema_number
-from mash_plugin.store.open import check_in_background, open_chats, open_store
-from tests.store.conftest import opened
+from mash_plugin.store.open import open_chats, open_store
+from tests.store.conftest import finish_check, opened
 from tests.store.saving import DAY, NOW, mode, save, saved
 
 
@@ -203,7 +203,7 @@ def test_damage_found_after_a_crash_stops_writing_then_the_backup_serves(paths: 
     damage_last_pages(paths.store)
     leave_unclean(paths)
     store = open_store(paths, NOW)
-    check_in_background(store).join()
+    finish_check(store)
     assert store.must_exit
     with pytest.raises(StoreDamaged):
         save(store, 1000)
@@ -218,21 +218,34 @@ def test_a_sound_store_after_a_crash_is_checked_and_then_counts_as_clean(paths: 
         save(store, 1)
     leave_unclean(paths)
     store = open_store(paths, NOW)
-    check_in_background(store).join()
+    finish_check(store)
     assert not store.is_unchecked
     store.close()
     assert not os.path.exists(paths.store + "-open")
 
 
-def test_a_close_before_the_check_ended_leaves_the_mark(paths: Paths) -> None:
+def test_a_close_breaks_an_endless_check_off_and_leaves_the_mark(
+    paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with opened(paths) as store:
         save(store, 1)
     leave_unclean(paths)
+    endless = (
+        "WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n"
+    )
+    monkeypatch.setattr(backup, "quick_check", lambda raw: list(raw.execute(endless)))
     store = open_store(paths, NOW)
-    check_in_background(store).join()
-    store.is_unchecked = True
+    save(store, 2)
     store.close()
+    assert store.check
+    assert not store.check.is_alive()
+    assert store.is_unchecked
     assert os.path.exists(paths.store + "-open")
+    monkeypatch.undo()
+    with opened(paths) as store:
+        finish_check(store)
+        assert saved(store) == {1, 2}
+    assert not os.path.exists(paths.store + "-open")
 
 
 def test_a_suspect_store_that_is_sound_is_trusted_again(paths: Paths) -> None:
