@@ -2,7 +2,10 @@
 
 import os
 import shutil
+import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import apsw
 import pytest
@@ -14,9 +17,18 @@ from mash_plugin.store.open import open_store
 from mash_plugin.store.sqlite import Database
 from tests.store.conftest import finish_check, opened
 from tests.store.faulty_vfs import FaultyVFS
-from tests.store.saving import NOW, save, saved
+from tests.store.saving import NOW, paths_in, save, saved
 
 FSYNC, WRITE, FULL = apsw.SQLITE_IOERR_FSYNC, apsw.SQLITE_IOERR_WRITE, apsw.SQLITE_FULL
+
+
+@pytest.fixture
+def paths(tmp_path: Path) -> Iterator[Paths]:
+    """In memory where there is such a place: the faults are ours, the disk's speed is not."""
+    memory = "/dev/shm"
+    folder = tempfile.mkdtemp(dir=memory if os.access(memory, os.W_OK) else tmp_path)
+    yield paths_in(Path(folder))
+    shutil.rmtree(folder)
 
 
 @dataclass
