@@ -298,10 +298,18 @@ def await_daemon(place):
 def in_work_tree(folder):
     """A repository must not be able to bring a memory: no run folder is made inside one."""
     while folder:
-        if posix.access(folder + b"/.git", posix.F_OK):
+        if posix.access(folder + b"/.git/HEAD", posix.F_OK) or holds_file(folder + b"/.git"):
             return True
         folder = folder.rpartition(b"/")[0]
     return False
+
+
+def holds_file(path):
+    try:
+        found = posix.stat(path)
+        return found.st_mode & 0o170000 == 0o100000 and found.st_size > 0
+    except OSError:
+        return False
 
 
 def take_gate(run, fcntl):

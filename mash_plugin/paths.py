@@ -7,6 +7,7 @@ path that followed XDG variables would give one person two daemons over one stor
 import json
 import os
 import pwd
+import stat
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -106,17 +107,34 @@ def refuse_unsafe_root(root: str) -> None:
     if os.path.lexists(root):
         owner = os.stat(root).st_uid
         if owner != os.getuid():
-            raise UnsafePlace(f"MASH_HOME={root} belongs to user {owner}, not to you; choose another.")
+            raise UnsafePlace(
+                f"MASH_HOME={root} belongs to user {owner}, not to you; choose another."
+            )
     folder = os.path.realpath(root)
     while True:
-        if os.path.lexists(os.path.join(folder, ".git")):
+        if is_work_tree(folder):
             raise UnsafePlace(
-                f"MASH_HOME={root} lies inside the git work tree {folder}; choose a folder outside it."
+                f"MASH_HOME={root} lies inside the git work tree {folder};"
+                " choose a folder outside it."
             )
         parent = os.path.dirname(folder)
         if parent == folder:
             return
         folder = parent
+
+
+def is_work_tree(folder: str) -> bool:
+    """Whether git keeps this folder: `.git` is its file, or a folder with a HEAD.
+
+    An empty one does not count: Codex's sandbox leaves one in /tmp while it runs (0.171.0).
+    """
+    git = os.path.join(folder, ".git")
+    try:
+        found = os.stat(git)
+    except OSError:
+        return False
+    is_file = stat.S_ISREG(found.st_mode) and found.st_size > 0
+    return is_file or os.path.lexists(os.path.join(git, "HEAD"))
 
 
 def _read_pins() -> dict[str, str]:

@@ -180,8 +180,8 @@ class DaemonServer:
             with suppress(OSError):
                 self._listener.accept()[0].close()
             self._spare = None
+        self._requests.log.write("out-of-descriptors")  # while one is free
         self._reserve()
-        self._requests.log.write("out-of-descriptors")
         self._selector.unregister(self._listener)
         self._paused_until = time.monotonic() + 0.1
 

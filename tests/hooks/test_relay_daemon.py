@@ -232,8 +232,13 @@ def test_an_installed_hook_ignores_the_environments_home(place: Place) -> None:
     assert not planted.exists()
 
 
-def test_a_home_in_a_work_tree_gets_no_run_folder(place: Place) -> None:
-    (place.root / ".git").mkdir()
+@pytest.mark.parametrize("kind", ["clone", "worktree"])
+def test_a_home_in_a_work_tree_gets_no_run_folder(place: Place, kind: str) -> None:
+    if kind == "clone":
+        (place.root / ".git").mkdir()
+        (place.root / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    else:
+        (place.root / ".git").write_text("gitdir: /elsewhere\n")
     assert place.hook("session-start", SESSION_START).out == b""
     assert not place.mash_home.exists()
 
