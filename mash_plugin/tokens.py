@@ -33,7 +33,7 @@ STOP = frozenset(
     ]
 )
 TOKEN_CHARS = 64
-MEMO_CHUNKS = 60_000
+MEMO_CHUNKS = 90_000
 MEMO_CHUNK_CHARS = 40
 
 # Scripts written without spaces, and Hangul, whose particles stick to the word.
@@ -140,8 +140,11 @@ class _Memo(dict[str, str]):
     def __missing__(self, chunk: str) -> str:
         if len(chunk) > MEMO_CHUNK_CHARS:
             return _line(chunk)
-        bare = chunk.strip(_PUNCTUATION)
-        line = self[bare] if bare != chunk else _line(chunk)
+        if chunk.isalpha() and chunk.islower() and chunk.isascii():
+            line = _stem(chunk)
+        else:
+            bare = chunk.strip(_PUNCTUATION)
+            line = self[bare] if bare != chunk else _line(chunk)
         if len(self) >= MEMO_CHUNKS:
             self.clear()
         self[chunk] = line
@@ -168,8 +171,6 @@ def _with_last_characters(tokens: list[str]) -> list[str]:
 
 def _tokens(chunk: str) -> list[str]:
     if chunk.isascii():
-        if chunk.islower() and chunk.isalpha():
-            return [_stem(chunk[:TOKEN_CHARS])]
         return [_stem(w.lower()[:TOKEN_CHARS]) for w in _ascii_words(chunk)]
     return _other_tokens(unicodedata.normalize("NFKC", chunk))
 
@@ -177,7 +178,9 @@ def _tokens(chunk: str) -> list[str]:
 def _ascii_words(chunk: str) -> list[str]:
     if "'" in chunk:
         chunk = _POSSESSIVE.sub(" ", chunk)
-    return _ASCII_WORD.findall(_CAMEL.sub(" ", chunk))
+    if not chunk.islower():
+        chunk = _CAMEL.sub(" ", chunk)
+    return _ASCII_WORD.findall(chunk)
 
 
 def _other_tokens(chunk: str) -> list[str]:
@@ -205,7 +208,7 @@ def _stem(word: str) -> str:
     if len(word) < 4:
         return word
     if word.isascii():
-        return _stem_latin(word) if word.isalpha() else word
+        return _stem_latin(word) if word[-1] in "sgde" and word.isalpha() else word
     if _CYRILLIC.match(word):
         for ending in _CYRILLIC_ENDINGS:
             if word.endswith(ending) and len(word) - len(ending) >= 4:
@@ -215,8 +218,6 @@ def _stem(word: str) -> str:
 
 def _stem_latin(word: str) -> str:
     """Plural, -ed and -ing off; a last silent e too, so that decide and decided meet."""
-    if word[-1] not in "sgde":
-        return word
     if word.endswith("ies") and len(word) > 4:
         return word[:-3] + "y"
     if word[-1] == "s" and word[-2] not in "sui":

@@ -20,16 +20,17 @@ CREATE INDEX chats_by_path ON chats(project_path, last_active_at DESC);
 CREATE INDEX chats_by_time ON chats(last_active_at DESC);
 CREATE INDEX chats_by_session ON chats(session_id);
 
-CREATE TABLE messages (                   -- once each, however many forks hold it
+-- Once each, however many forks hold it. No CHECK: five of them would double the insert's time.
+CREATE TABLE messages (
   seq INTEGER PRIMARY KEY,                -- row number of the full-text index
   message_id TEXT NOT NULL UNIQUE,
-  role TEXT NOT NULL CHECK (role IN ('user','assistant','tool','system')),
-  author TEXT NOT NULL CHECK (author IN ('person','inferred','agent','automated','unknown')),
+  role TEXT NOT NULL,                     -- user, assistant, tool, system
+  author TEXT NOT NULL,                   -- person, inferred, agent, automated, unknown
   text TEXT NOT NULL,                     -- private spans already removed
   person_text TEXT,                       -- what the person visibly typed, where it differs
-  is_all_typed INTEGER NOT NULL DEFAULT 0 CHECK (is_all_typed IN (0,1)),
-  is_headless INTEGER NOT NULL DEFAULT 0 CHECK (is_headless IN (0,1)),
-  has_private INTEGER NOT NULL DEFAULT 0 CHECK (has_private IN (0,1)),
+  is_all_typed INTEGER NOT NULL DEFAULT 0,
+  is_headless INTEGER NOT NULL DEFAULT 0,
+  has_private INTEGER NOT NULL DEFAULT 0,
   sent_at INTEGER,
   tool_use_ids TEXT                       -- space between
 ) STRICT;
