@@ -161,9 +161,7 @@ def _newest_mention(
         quote = find_quote(citation["quote"], message.text)
         if quote is None:
             continue
-        newest = newest or (message, quote)
-        if message.id in answered:
-            newest = (message, quote)
+        newest = (message, quote)
         if not answered or message.id in answered:
             break
     if newest is None:

@@ -39,6 +39,19 @@ def test_a_message_that_is_gone_is_missing(memory: Memory, shop: Shop) -> None:
 
 
 @pytest.mark.spec("R-025")
+def test_a_fork_that_still_holds_the_message_does_not_speak_for_its_chat(
+    memory: Memory, shop: Shop
+) -> None:
+    record_id = memory.established("Use Qdrant.")["id"]
+    lines = shop.transcript.path.read_text("utf-8").splitlines(keepends=True)
+    fork = shop.transcript.path.with_name("s-8.jsonl")
+    fork.write_text("".join(lines).replace('"s-1"', '"s-8"'), "utf-8")
+    shop.transcript.path.write_text("".join(x for x in lines if shop.choice not in x), "utf-8")
+    recheck(memory.call, memory.index())
+    assert evidence_status(memory, record_id) == ["missing"]
+
+
+@pytest.mark.spec("R-025")
 def test_a_message_whose_role_changed_no_longer_matches(memory: Memory, shop: Shop) -> None:
     record_id = memory.established("Use Qdrant.")["id"]
     shop.transcript.rewrite(

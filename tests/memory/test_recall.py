@@ -9,6 +9,7 @@ import pytest
 from mash_plugin.errors import ChatNotFound
 from mash_plugin.memory.recall import recall_for_hook
 from mash_plugin.records.model import Scope
+from mash_plugin.store.records import get_head, insert_record, load_head
 from tests.conftest import CHOICE, QUESTION, SHOP, Json, Memory, Shop
 
 REPOSITORY = {"kind": "repository", "identity": SHOP}
@@ -209,10 +210,22 @@ def test_personal_records_are_added_on_request(memory: Memory, shop: Shop) -> No
     both = memory.recall(scope=REPOSITORY, include_personal=True)["records"]
     assert {r["scope"]["kind"] for r in both} == {"repository", "personal"}
     assert statements(memory.recall(scope={"kind": "personal"})) == ["Tabs."]
+
+
+@pytest.mark.spec("R-040", "R-012")
+def test_records_of_another_owner_are_not_recalled(memory: Memory, shop: Shop) -> None:
+    receipt = memory.established("Tabs.", scope={"kind": "personal"})
     with memory.call.store.writing() as db:
+        head = get_head(db, receipt["id"])
+        assert head is not None
+        revision = load_head(db, head)
+        assert revision is not None
         db.run("INSERT INTO owners VALUES ('other', '', 'import', 1)")
-        db.run("UPDATE records SET owner_id = 'other' WHERE scope_kind = 'personal'")
-    assert memory.recall(scope={"kind": "personal"})["records"] == []
+        insert_record(db, "theirs", "other", Scope("personal"), revision, b"", ("", ""))
+    for review in (False, True):
+        records = memory.recall(scope={"kind": "personal"}, include_review=review)["records"]
+        assert [r["id"] for r in records] == [receipt["id"]]
+    assert {r["id"] for r in memory.pages()["records"]} == {receipt["id"], "theirs"}
 
 
 @pytest.mark.spec("R-089", "R-090")

@@ -56,13 +56,10 @@ def test_defaults_are_filled_in_and_omissions_left_out() -> None:
     request = changed("change.body.review", ...)
     del request["change"]["evidence"][0]["purpose"]
     request["change"]["body"]["effective_at"] = None
+    request["change"]["body"]["review"] = None
     assert validate("record", request)["change"] == {
         **request["change"],
-        "body": {
-            "statement": "Use Qdrant.",
-            "review": "candidate",
-            "details": {"kind": "decision", "state": "accepted"},
-        },
+        "body": {**CREATE["change"]["body"], "review": "candidate"},
         "evidence": [{"session_id": "s-1", "quote": "Yes.", "purpose": "context"}],
         "on_duplicate": "report",
     }
