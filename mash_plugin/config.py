@@ -1,6 +1,5 @@
 """Settings: config.toml and the MASH_* switches (decisions 1, configuration table)."""
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -43,11 +42,14 @@ def is_off(value: object) -> bool:
 def read_settings(config_file: str, switches: Mapping[str, str]) -> Settings:
     """Settings of the file under the switches of this call; a broken file gives the defaults."""
     problem = None
+    tables: dict[str, object] = {}
     try:
         with open(config_file, "rb") as file:
+            import tomllib  # only for those who have a file: it is on a hook's way
+
             tables = tomllib.load(file)
     except FileNotFoundError:
-        tables = {}
+        pass
     except (OSError, ValueError) as error:
         tables, problem = {}, f"{config_file}: {error}"
     return _settings(tables, switches, problem)

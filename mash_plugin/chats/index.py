@@ -1,7 +1,6 @@
 """Keep the index of chats in step with the agents' transcripts; work is O(new bytes)."""
 
 import os
-import secrets
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from time import monotonic
@@ -245,7 +244,7 @@ class ChatIndex:
 
 def _private_key(database: Database) -> bytes:
     with database.writing() as db:
-        db.run(SQL.insert_meta, {"key": "private_key", "value": secrets.token_bytes(32)})
+        db.run(SQL.insert_meta, {"key": "private_key", "value": os.urandom(32)})
         row = db.one(SQL.meta_value, {"key": "private_key"})
     assert row is not None  # noqa: S101 - just inserted
     return bytes(row[0])

@@ -3,10 +3,8 @@
 import os
 import re
 import stat
-import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass
-from urllib.parse import unquote
 
 from mash_plugin.config import is_off
 from mash_plugin.paths import passwd_home
@@ -69,6 +67,8 @@ def normalise_remote(url: str, base: str = "/") -> str | None:
 
     A path on this machine, relative to `base`, becomes `localhost/path`.
     """
+    from urllib.parse import unquote  # 2 ms that only a repository needs to pay
+
     url = url.strip()
     if not url or not url.isprintable() or " " in url or len(url) > _IDENTITY_LIMIT:
         return None
@@ -127,8 +127,8 @@ def switched_off(project: Project | None) -> frozenset[str]:
 
 
 def _places_without_project() -> frozenset[str]:
-    places = {"/", "/tmp", "/var/tmp", "/root", "/home", "/private/tmp", tempfile.gettempdir()}  # noqa: S108 - compared, not used
-    places |= {passwd_home(), os.environ.get("HOME") or "/"}
+    places = {"/", "/tmp", "/var/tmp", "/root", "/home", "/private/tmp"}  # noqa: S108 - compared
+    places |= {passwd_home(), os.environ.get("HOME") or "/", os.environ.get("TMPDIR") or "/"}
     return frozenset({os.path.realpath(place) for place in places})
 
 

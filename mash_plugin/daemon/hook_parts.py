@@ -1,7 +1,6 @@
 """The parts of a hook's text: records and earlier chats, each in a lane of its own."""
 
 import os
-import traceback
 from collections.abc import Sequence
 from typing import Any
 
@@ -123,6 +122,8 @@ def file_chats(
 
 def failure_of(error: BaseException) -> str:
     """Where something failed and with which class of error, never what was in it."""
+    import traceback
+
     frames = traceback.extract_tb(error.__traceback__)
     place = f"{os.path.basename(frames[-1].filename)}:{frames[-1].lineno}" if frames else "?"
     return f"{type(error).__name__}@{place}"

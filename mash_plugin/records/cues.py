@@ -7,7 +7,6 @@ as "always" proves nothing, the form of the sentence decides.
 import re
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 from typing import Any
 
 from mash_plugin.privacy import persons_own, split_private
@@ -69,6 +68,8 @@ def _counts(sentence: str) -> bool:
 
 @cache
 def _languages() -> tuple[_Cues, ...]:
+    from importlib import resources
+
     import re2  # 20 ms that only prompts need to pay
 
     text = (resources.files("mash_plugin.records") / "cues.txt").read_text("utf-8")
