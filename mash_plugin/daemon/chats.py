@@ -7,6 +7,7 @@ from mash_plugin.chats import reading, search
 from mash_plugin.chats.reading import Chat, StoredMessage
 from mash_plugin.errors import ChatNotFound, MessageNotFound
 from mash_plugin.memory.call import Call
+from mash_plugin.memory.items import Masking, masking
 from mash_plugin.memory.scopes import scope_of
 from mash_plugin.records.model import Scope
 
@@ -22,6 +23,7 @@ CHAT_FIELDS = (
     "is_subagent",
 )
 MESSAGE_FIELDS = ("id", "role", "author", "text", "sent_at")
+FREE_TEXTS = frozenset({"text", "snippet", "title"})
 
 
 def list_chats(call: Call, request: dict[str, Any]) -> dict[str, Any]:
@@ -40,7 +42,8 @@ def list_chats(call: Call, request: dict[str, Any]) -> dict[str, Any]:
                 repository=_value(scope, "repository"),
                 project_path=_value(scope, "local_project"),
             )
-    return {"chats": [_chat(c) for c in page], "next_offset": offset + limit if has_more else None}
+    shown = masking(call.settings)
+    return _page({"chats": [_chat(c, shown) for c in page]}, offset + limit if has_more else None)
 
 
 def get_chat(call: Call, request: dict[str, Any]) -> dict[str, Any]:
@@ -51,18 +54,18 @@ def get_chat(call: Call, request: dict[str, Any]) -> dict[str, Any]:
         if chat is None:
             raise ChatNotFound(f"No chat has the ID {request['id']!r}; see list_chats.")
         if request.get("message_id"):
-            message = reading.message_by_id(db, request["message_id"])
+            message = reading.message_by_id(db, request["message_id"], chat.id)
             if message is None or message.chat_id != chat.id:
                 raise MessageNotFound(
                     f"The chat {chat.id} has no message {request['message_id']!r}."
                 )
             offset = message.ordinal
         page, has_more = reading.get_chat(db, chat.id, request["limit"], offset)
-    return {
-        "chat": _chat(chat),
-        "messages": [_message(m) for m in page],
-        "next_offset": page[-1].ordinal + 1 if has_more else None,
-    }
+    shown = masking(call.settings)
+    return _page(
+        {"chat": _chat(chat, shown), "messages": [_message(m, shown) for m in page]},
+        page[-1].ordinal + 1 if has_more else None,
+    )
 
 
 def search_chats(call: Call, request: dict[str, Any]) -> dict[str, Any]:
@@ -79,10 +82,21 @@ def search_chats(call: Call, request: dict[str, Any]) -> dict[str, Any]:
             project_path=_value(scope, "local_project"),
             chat_id=_value(scope, "chat"),
         )
-    return {
-        "hits": [{k: v for k, v in asdict(h).items() if v is not None} for h in hits],
-        "next_offset": offset + limit if has_more else None,
-    }
+    shown = masking(call.settings)
+    return _page(
+        {"hits": [_masked(asdict(h), shown) for h in hits]}, offset + limit if has_more else None
+    )
+
+
+def _page(body: dict[str, Any], next_offset: int | None) -> dict[str, Any]:
+    """Say in words that a next page exists (decisions 4.6)."""
+    return body | {"next_offset": next_offset} | ({} if next_offset is None else {"more": True})
+
+
+def _masked(values: dict[str, Any], shown: Masking) -> dict[str, Any]:
+    """What is set, its free texts with known credentials masked (R-177)."""
+    masked = {n: shown(v) if n in FREE_TEXTS and v is not None else v for n, v in values.items()}
+    return {name: value for name, value in masked.items() if value is not None}
 
 
 def _scope(request: dict[str, Any]) -> Scope | None:
@@ -94,13 +108,12 @@ def _value(scope: Scope | None, kind: str) -> str | None:
     return scope.value if scope and scope.kind == kind else None
 
 
-def _chat(chat: Chat) -> dict[str, Any]:
-    values = {name: getattr(chat, name) for name in CHAT_FIELDS}
-    return {name: value for name, value in values.items() if value is not None}
+def _chat(chat: Chat, shown: Masking) -> dict[str, Any]:
+    return _masked({name: getattr(chat, name) for name in CHAT_FIELDS}, shown)
 
 
-def _message(message: StoredMessage) -> dict[str, Any]:
+def _message(message: StoredMessage, shown: Masking) -> dict[str, Any]:
     values = {name: getattr(message, name) for name in MESSAGE_FIELDS}
     if len(message.text) > reading.TEXT_CHARS_IN_PAGE:
         values["text"] = message.text[: reading.TEXT_CHARS_IN_PAGE] + " … (cut)"
-    return {name: value for name, value in values.items() if value is not None}
+    return _masked(values, shown)

@@ -84,17 +84,23 @@ def list_records(call: Call, request: dict[str, Any]) -> Item:
             limit + 1,
         )
         records: list[Item] = []
-        size = size_of({"records": [], "next_offset": start + limit})
+        size = size_of({"records": [], "next_offset": start + limit, "more": True})
         for position, head in enumerate(heads[:limit]):
             item = _listed(db, call, head, request["include_inactive"], shown)
             if item is None:
                 continue
             cost = size_of(item) + bool(records)
             if records and size + cost > PAGE_BYTES:
-                return {"records": records, "next_offset": start + position}
+                return _listed_page(records, start + position)
             records.append(item)
             size += cost
-    return {"records": records, "next_offset": start + limit if len(heads) > limit else None}
+    return _listed_page(records, start + limit if len(heads) > limit else None)
+
+
+def _listed_page(records: list[Item], next_offset: int | None) -> Item:
+    """Say in words that a next page exists: one may be empty before the end (decisions 4.6)."""
+    page = {"records": records, "next_offset": next_offset}
+    return page if next_offset is None else {**page, "more": True}
 
 
 def _listed(

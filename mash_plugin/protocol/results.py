@@ -129,6 +129,7 @@ class Whole(Result):
 class Page(Result):
     records: list[Item]
     next_offset: int | None
+    more: Literal[True] | None = None
 
 
 class Chat(Result):
@@ -165,17 +166,20 @@ class Hit(Result):
 class Hits(Result):
     hits: list[Hit]
     next_offset: int | None
+    more: Literal[True] | None = None
 
 
 class ChatPage(Result):
     chat: Chat
     messages: list[Message]
     next_offset: int | None
+    more: Literal[True] | None = None
 
 
 class ChatList(Result):
     chats: list[Chat]
     next_offset: int | None
+    more: Literal[True] | None = None
 
 
 RESULTS: dict[str, type[Result]] = {

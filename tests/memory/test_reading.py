@@ -58,7 +58,7 @@ def test_pages_may_be_empty_before_the_end(memory: Memory, shop: Shop) -> None:
         memory.clock.advance(1)
         memory.candidate(f"Number {number}.")
     first = memory.pages(limit=20)
-    assert first == {"records": [], "next_offset": 20}
+    assert first == {"records": [], "next_offset": 20, "more": True}
     records, pages = all_pages(memory, limit=20)
     assert [r["statement"] for r in records] == ["The one."]
     assert pages == 3
