@@ -18,6 +18,8 @@ from mash_plugin.records.model import Author
 MARKED_SINCE = (2, 1, 195)
 TITLE_LENGTH = 120
 _UUID = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
+LONG_LINE = 8_192
+"""Up to here parsing a line costs less than looking for its type."""
 # The type of a line, or of its attachment, when only plain values come before it: told without
 # parsing the line. Attachments of 2.1.332 hold whole system prompts.
 _TYPE = re.compile(
@@ -86,7 +88,7 @@ class ClaudeReader:
 
     def read_line(self, line: bytes, offset: int) -> Iterator[Message]:
         """Yield the messages of one line; see TranscriptReader."""
-        known = _TYPE.match(line)
+        known = _TYPE.match(line) if len(line) > LONG_LINE else None
         if known and known[1] not in _READ and TWO_OBJECTS not in line:
             return _NOTHING
         rows = parse_objects(line)
