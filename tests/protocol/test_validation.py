@@ -251,3 +251,13 @@ JSON = st.recursive(
 def test_any_json_is_answered_with_a_rule(method: str, params: Any) -> None:
     with suppress(RuleBroken):
         validate(method, params)
+
+
+@pytest.mark.spec("R-043")
+@pytest.mark.parametrize("action", ["revise", "supersede"])
+def test_a_later_revision_carries_no_scope(action: str) -> None:
+    request = changed("change.action", action)
+    request["change"]["expected"] = {"id": "r1", "revision": 1}
+    assert "takes no scope" in refusal("record", request).message
+    del request["change"]["scope"]
+    assert validate("record", request)["change"]["action"] == action
