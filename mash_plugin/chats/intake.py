@@ -1,11 +1,11 @@
 """Take the messages of one stretch of a transcript into the index."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from mash_plugin.agents.events import Message
 from mash_plugin.chats.ids import next_fingerprint, variant_id
 from mash_plugin.chats.private import shingles
+from mash_plugin.chats.stretch import Stretch
 from mash_plugin.store.chats import (
     KnownMessage,
     MessageRow,
@@ -17,9 +17,6 @@ from mash_plugin.store.chats import (
     replace_message,
 )
 from mash_plugin.store.sqlite import Connection
-from mash_plugin.tokens import index_text
-
-SEARCHED_ROLES = frozenset({"user", "assistant"})
 
 
 @dataclass(slots=True)
@@ -44,15 +41,15 @@ class _Batch:
     shingles: list[tuple[int, int]] = field(default_factory=list)
 
 
-def take_in(db: Connection, messages: Sequence[Message], place: Place, key: bytes) -> int:
-    """Store and place the messages, moving `place` on; the number of messages that are new.
+def take_in(db: Connection, stretch: Stretch, place: Place, key: bytes) -> int:
+    """Store and place the messages of a stretch, moving `place` on; how many are new.
 
     A message that another chat holds already is stored once and placed in both (forks).
     Where a known ID comes with other words, the chat's own outdated text is replaced; words
     that another chat still holds are kept, and these get an ID of their own.
     """
-    batch = _Batch(last_seq(db) + 1, known_messages(db, {m.id for m in messages}))
-    for message in messages:
+    batch = _Batch(last_seq(db) + 1, known_messages(db, {m.id for m in stretch.messages}))
+    for message, tokens in zip(stretch.messages, stretch.tokens, strict=True):
         text = message.text
         try:
             data = text.encode()
@@ -62,7 +59,7 @@ def take_in(db: Connection, messages: Sequence[Message], place: Place, key: byte
         message_id = _name(db, batch, place, message.id, text, data)
         if message_id is None:
             continue
-        seq = _store(db, batch, message_id, message, text)
+        seq = _store(db, batch, message_id, message, text, tokens)
         batch.here[message_id] = text
         if message.private_text:
             hashes = {h for inner in message.private_text for h in shingles(inner, key)}
@@ -107,9 +104,10 @@ def _name_of_variant(
     return variant
 
 
-def _store(db: Connection, batch: _Batch, message_id: str, message: Message, text: str) -> int:
+def _store(
+    db: Connection, batch: _Batch, message_id: str, message: Message, text: str, tokens: str | None
+) -> int:
     known = batch.known.get(message_id)
-    tokens = index_text(text) if text and message.role in SEARCHED_ROLES else None
     if known is None:
         seq = batch.next_seq
         batch.next_seq += 1

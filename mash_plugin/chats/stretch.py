@@ -1,310 +1,85 @@
-"""Read one stretch of one transcript: from where the last one ended, in one transaction."""
+"""Read one stretch of one transcript into messages and their words; touches no database."""
 
-import os
-from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
-from time import monotonic
+from dataclasses import dataclass, field, fields
 from typing import Any, BinaryIO
 
 import orjson
 
 from mash_plugin.agents.events import Agent, Message, ReaderState, TranscriptFile
 from mash_plugin.agents.lines import read_lines
-from mash_plugin.chats.blocks import blocks_to_compare, blocks_unchanged, grow_sums
-from mash_plugin.chats.ids import chat_id
-from mash_plugin.chats.intake import Place, take_in
-from mash_plugin.chats.project import Project, is_denied, normalise_remote, project_of, switched_off
-from mash_plugin.store.chats import (
-    SQL,
-    ChatState,
-    FileRow,
-    chat_state,
-    insert_chat,
-    load_file,
-    save_file,
-    switch_generation,
-)
-from mash_plugin.store.sqlite import Connection
+from mash_plugin.chats.blocks import grow_sums
+from mash_plugin.tokens import index_text
 
-READER_VERSION = 1
-"""Raise it when the readers judge lines differently: every transcript is then read again."""
-LINES_BETWEEN_CLOCKS = 32
-TITLE_CHARS = 120
+SEARCHED_ROLES = frozenset({"user", "assistant"})
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
-    """What a stretch needs beside its file."""
+class From:
+    """Where a stretch begins, and what is known of all before it."""
 
-    host: Agent
-    private_key: bytes
-    deny: Sequence[str]
-    now: int
-
-
-@dataclass(frozen=True, slots=True)
-class Settled:
-    """What one stretch took in."""
-
-    chat_id: str | None
-    new_messages: int = 0
-    bytes_read: int = 0
-    bytes_skipped: int = 0
-    lines_skipped: int = 0
-    is_finished: bool = True
-    is_refused: bool = False
-    rebuilt: str | None = None
-    """The chat that a rewritten transcript has replaced, at the last stretch."""
-
-
-def advance(
-    db: Connection,
-    file: TranscriptFile,
-    handle: BinaryIO,
-    around: Surroundings,
-    budget: int,
-    deadline: float,
-) -> Settled:
-    """Take in at most `budget` bytes, or what can be read before the deadline."""
-    status = os.fstat(handle.fileno())
-    chat = chat_state(db, file.agent, file.session_id)
-    row = load_file(db, file.path)
-    name = chat_id(file.agent, file.session_id) if chat else None
-    if row is None:
-        row = _first_row(db, file, status, chat)
-    elif is_settled(row, status):
-        return Settled(name)
-    elif row.reader_version != READER_VERSION or _is_rewritten(row, status, handle):
-        row = _start_over(row, chat)
-    state = _reader_state(row.reader)
-    if _is_off(state, around):
-        return Settled(name)
-    stretch = _read(handle, file, around.host, state, row.offset, budget, deadline)
-    if _is_off(state, around):
-        return Settled(name)
-    is_finished = stretch.is_finished or stretch.end >= status.st_size
-    row = replace(
-        row,
-        device=_signed(status.st_dev),
-        inode=_signed(status.st_ino),
-        size=status.st_size if is_finished else -1,
-        mtime_ns=status.st_mtime_ns,
-        block_sums=grow_sums(handle.fileno(), row.block_sums, row.offset, stretch.end),
-        offset=stretch.end,
-        turn=row.turn + 1,
-        reader=orjson.dumps(state).decode(),
-        lines_skipped=row.lines_skipped + stretch.lines_skipped,
-        bytes_skipped=row.bytes_skipped + stretch.bytes_skipped,
-    )
-    settled = Settled(
-        name,
-        bytes_read=stretch.end - stretch.start,
-        bytes_skipped=stretch.bytes_skipped,
-        lines_skipped=stretch.lines_skipped,
-        is_finished=is_finished,
-    )
-    return _place(db, file, row, chat, state, stretch.messages, around, settled)
-
-
-def is_settled(row: FileRow, status: os.stat_result) -> bool:
-    """Whether a file is as it was when these readers read it to its end."""
-    return row.is_as(status) and row.reader_version == READER_VERSION
+    offset: int
+    reader: str
+    block_sums: bytes
 
 
 @dataclass(slots=True)
-class _Stretch:
+class Stretch:
+    """What was read between two places of a transcript."""
+
     start: int
     end: int
-    messages: list[Message]
+    reader: str = "{}"
+    block_sums: bytes = b""
     lines_skipped: int = 0
     bytes_skipped: int = 0
     is_finished: bool = False
+    """The end of the file was reached."""
+    messages: list[Message] = field(default_factory=list)
+    tokens: list[str | None] = field(default_factory=list)
+    """For the full-text index, one for each message; None for what is not searched."""
+
+    @property
+    def next(self) -> From:
+        """Where the stretch after this one begins."""
+        return From(self.end, self.reader, self.block_sums)
 
 
-def _read(
-    handle: BinaryIO,
-    file: TranscriptFile,
-    host: Agent,
-    state: ReaderState,
-    offset: int,
-    budget: int,
-    deadline: float,
-) -> _Stretch:
-    stretch = _Stretch(offset, offset, [])
+def read_stretch(
+    handle: BinaryIO, file: TranscriptFile, host: Agent, at: From, budget: int
+) -> Stretch:
+    """Read about `budget` bytes at most."""
+    stretch = Stretch(at.offset, at.offset)
+    state = reader_state(at.reader)
     reader = host.open_reader(file, state)
     broken_before = state.lines_skipped
-    stop = offset + budget
-    for count, (line_offset, end, data) in enumerate(read_lines(handle, offset), start=1):
+    stop = at.offset + budget
+    for line_offset, end, data in read_lines(handle, at.offset):
         if data is None:
             stretch.lines_skipped += 1
             stretch.bytes_skipped += end - line_offset
         else:
             stretch.messages += reader.read_line(data, line_offset)
         stretch.end = end
-        if end >= stop or (count % LINES_BETWEEN_CLOCKS == 0 and monotonic() >= deadline):
+        if end >= stop:
             break
     else:
         stretch.is_finished = True
     stretch.lines_skipped += state.lines_skipped - broken_before
     stretch.bytes_skipped += sum(m.bytes_left_out for m in stretch.messages)
+    stretch.tokens = [_tokens(m) for m in stretch.messages]
+    stretch.block_sums = grow_sums(handle.fileno(), at.block_sums, at.offset, stretch.end)
+    stretch.reader = orjson.dumps(state).decode()
     return stretch
 
 
-def _place(
-    db: Connection,
-    file: TranscriptFile,
-    row: FileRow,
-    chat: ChatState | None,
-    state: ReaderState,
-    messages: list[Message],
-    around: Surroundings,
-    settled: Settled,
-) -> Settled:
-    if chat is None:
-        if not messages:
-            save_file(db, row)
-            return settled
-        name = chat_id(file.agent, file.session_id)
-        number = insert_chat(db, name, file.agent, file.session_id, file.is_subagent, around.now)
-        chat = ChatState(number, row.generation, 0, "")
-        settled = replace(settled, chat_id=name)
-    is_live = row.generation == chat.generation
-    place = Place(
-        chat.chat_no,
-        row.generation,
-        chat.message_count if is_live else row.ordinal,
-        chat.fingerprint if is_live else row.chain,
-    )
-    new = take_in(db, messages, place, around.private_key)
-    if messages or not is_live:
-        _describe(db, chat.chat_no, state, messages, around.now)
-    rebuilt = None
-    if not is_live and settled.is_finished:
-        switch_generation(db, chat.chat_no, row.generation, row.path)
-        rebuilt = settled.chat_id
-    if is_live or rebuilt:
-        db.run(
-            SQL.grow_chat,
-            {
-                "chat_no": chat.chat_no,
-                "generation": row.generation,
-                "message_count": place.ordinal,
-                "fingerprint": place.chain,
-            },
-        )
-    save_file(db, replace(row, chat_no=chat.chat_no, ordinal=place.ordinal, chain=place.chain))
-    return replace(settled, new_messages=new, rebuilt=rebuilt)
-
-
-def _first_row(
-    db: Connection, file: TranscriptFile, status: os.stat_result, chat: ChatState | None
-) -> FileRow:
-    """A transcript seen for the first time; it may be a known chat in a new place."""
-    generation = 0
-    if chat is not None:
-        paths = [path for (path,) in db.all(SQL.paths_of_chat, {"chat_no": chat.chat_no})]
-        gone = [path for path in paths if not os.path.exists(path)]
-        for path in gone:
-            db.run(SQL.delete_file, {"path": path})
-        # Beside a file that still exists this one only adds; alone, it is the chat anew.
-        generation = chat.generation + (len(gone) == len(paths))
-    return FileRow(
-        path=file.path,
-        agent=file.agent,
-        session_id=file.session_id,
-        is_subagent=file.is_subagent,
-        chat_no=chat.chat_no if chat else None,
-        device=_signed(status.st_dev),
-        inode=_signed(status.st_ino),
-        size=-1,
-        mtime_ns=0,
-        offset=0,
-        block_sums=b"",
-        turn=0,
-        generation=generation,
-        ordinal=0,
-        chain="",
-        reader="{}",
-        reader_version=READER_VERSION,
-    )
-
-
-def _start_over(row: FileRow, chat: ChatState | None) -> FileRow:
-    generation = max(row.generation, chat.generation) + 1 if chat else row.generation
-    return replace(
-        row,
-        size=-1,
-        offset=0,
-        block_sums=b"",
-        generation=generation,
-        ordinal=0,
-        chain="",
-        reader="{}",
-        reader_version=READER_VERSION,
-        lines_skipped=0,
-        bytes_skipped=0,
-    )
-
-
-def _is_rewritten(row: FileRow, status: os.stat_result, handle: BinaryIO) -> bool:
-    """Whether what was taken in no longer stands in the file.
-
-    A file that only grew is compared in part when it is long: the comparison must not cost
-    more than the new lines do. One that was touched or moved is compared whole.
-    """
-    if status.st_size < row.offset:
-        return True
-    is_same_file = (row.device, row.inode) == (_signed(status.st_dev), _signed(status.st_ino))
-    grew_only = is_same_file and (row.size < 0 or status.st_size > row.size)
-    numbers = blocks_to_compare(row.block_sums, row.turn, whole=not grew_only)
-    return not blocks_unchanged(handle.fileno(), row.block_sums, row.offset, numbers)
-
-
-def _describe(
-    db: Connection, chat_no: int, state: ReaderState, messages: list[Message], now: int
-) -> None:
-    times = [m.sent_at for m in messages if m.sent_at is not None]
-    project = _project(state)
-    identity = project.identity if project else None
-    if identity is None and state.remote_url:
-        identity = normalise_remote(state.remote_url)
-    db.run(
-        SQL.describe_chat,
-        {
-            "chat_no": chat_no,
-            "title": state.title,
-            "first_words": _first_words(messages),
-            "parent_session": state.parent_session,
-            "project_path": project.root if project else None,
-            "repository_identity": identity,
-            "started_at": min(times, default=None),
-            "last_active_at": max(times, default=None),
-            "now": now,
-        },
-    )
-
-
-def _first_words(messages: list[Message]) -> str | None:
-    typed = (m.person_text or "" for m in messages)
-    words = next((" ".join(t.split()) for t in typed if t.strip()), None)
-    return words[:TITLE_CHARS] if words else None
-
-
-def _is_off(state: ReaderState, around: Surroundings) -> bool:
-    project = _project(state)
-    return is_denied(project, around.deny) or "index" in switched_off(project)
-
-
-def _project(state: ReaderState) -> Project | None:
-    return project_of(state.project_path) if state.project_path else None
-
-
-def _reader_state(text: str) -> ReaderState:
+def reader_state(text: str) -> ReaderState:
+    """The state of a reader as it was stored."""
     values: dict[str, Any] = orjson.loads(text)
     names = {f.name for f in fields(ReaderState)}
     return ReaderState(**{k: v for k, v in values.items() if k in names})
 
 
-def _signed(number: int) -> int:
-    """SQLite holds 63 bits; some file systems number their files beyond."""
-    return number & 0x7FFF_FFFF_FFFF_FFFF
+def _tokens(message: Message) -> str | None:
+    if not message.text or message.role not in SEARCHED_ROLES:
+        return None
+    return index_text(message.text)

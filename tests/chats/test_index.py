@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from mash_plugin.chats import index as index_module
+from mash_plugin.chats import full_index as index_module
 from mash_plugin.chats.blocks import BLOCK
+from mash_plugin.chats.index import Progress
 from mash_plugin.chats.reading import chats_of_message, message_by_id
 from mash_plugin.chats.search import search_chats
 from tests.chats.conftest import NOW, Chats
@@ -350,7 +351,7 @@ def test_a_citing_call_gets_through_in_the_middle_of_a_full_index(
             t.person(f"Part {part} of {number} " + "x" * 300)
     cited: list[str | None] = []
 
-    def cite(_progress: index_module.Progress) -> None:
+    def cite(_progress: Progress) -> None:
         if not cited:
             worker = threading.Thread(target=lambda: cited.append(chats.refresh("s-0")))
             worker.start()
@@ -366,7 +367,7 @@ def test_a_citing_call_gets_through_in_the_middle_of_a_full_index(
 def test_progress_ends_with_all_files_and_all_bytes(chats: Chats) -> None:
     for number in range(3):
         chats.transcript(f"s-{number}").person("Hello")
-    seen: list[index_module.Progress] = []
+    seen: list[Progress] = []
     chats.index.refresh_all(NOW, progress=seen.append)
     last = seen[-1]
     assert (last.files, last.bytes) == (last.files_total, last.bytes_total) == (3, last.bytes)
@@ -429,7 +430,7 @@ def test_a_newer_reader_reads_every_transcript_again(
     t = chats.transcript()
     t.person("Hello.")
     chats.refresh()
-    monkeypatch.setattr("mash_plugin.chats.stretch.READER_VERSION", 99)
+    monkeypatch.setattr("mash_plugin.chats.settle.READER_VERSION", 99)
     report = chats.index.refresh_all(NOW)
     assert report.rewritten == ("claude-code-s-1",)
     assert chats.texts() == ["Hello."]

@@ -1,0 +1,121 @@
+"""Find the transcripts under the roots, and read what is new in one."""
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import BinaryIO
+
+from mash_plugin.agents.events import Agent, TranscriptFile
+from mash_plugin.agents.lines import open_transcript
+from mash_plugin.chats.ids import SESSION_ID, chat_id
+from mash_plugin.chats.settle import Beginning, Settled, Surroundings, begin, is_settled
+from mash_plugin.chats.stretch import Stretch, read_stretch
+from mash_plugin.errors import InvalidArgument
+from mash_plugin.store.chats import SQL, chat_state, load_file
+from mash_plugin.store.sqlite import Database
+
+Ready = tuple[Beginning, Stretch]
+
+
+@dataclass(frozen=True, slots=True)
+class Transcripts:
+    """The transcripts that may be read, as they lie on disk."""
+
+    database: Database
+    roots: Callable[[], list[tuple[str, str]]]
+    is_forgotten: Callable[[str, str], bool]
+    agent_named: Callable[[str], Agent | None]
+
+    def roots_of(self, agent: str) -> list[str]:
+        """The folders of one agent."""
+        return [root for name, root in self.roots() if name == agent]
+
+    def changed(self) -> Iterator[tuple[TranscriptFile, os.stat_result]]:
+        """Every transcript that is not as it was when it was read."""
+        for name, root in self.roots():
+            host = self.agent_named(name)
+            for file in host.find_transcripts(root) if host else ():
+                with suppress(OSError):
+                    status = os.stat(file.path)
+                    if not self._is_settled(file.path, status):
+                        yield file, status
+
+    def of_session(self, session_id: str) -> TranscriptFile | None:
+        """The transcript of a session; the ID never becomes a path unchecked."""
+        if not SESSION_ID.match(session_id):
+            return None
+        with self.database.reading() as db:
+            known = db.all(SQL.paths_of_session, {"session_id": session_id})
+        for agent, path, is_subagent in known:
+            if os.path.isfile(path):
+                return TranscriptFile(agent, path, session_id, bool(is_subagent))
+        for name, root in self.roots():
+            host = self.agent_named(name)
+            file = host.find_session(root, session_id) if host else None
+            if file is not None:
+                return file
+        return None
+
+    def beside(self, file: TranscriptFile) -> list[str]:
+        """Other files that hold the same session."""
+        with self.database.reading() as db:
+            rows = db.all(SQL.paths_of_session, {"session_id": file.session_id})
+        return [path for _, path, _ in rows if path != file.path and os.path.isfile(path)]
+
+    def at_path(self, agent: str, path: str) -> TranscriptFile | None:
+        """The transcript that a hook names; None outside the roots of that agent."""
+        host = self.agent_named(agent)
+        real = os.path.realpath(path) if "\0" not in path else ""
+        for root in self.roots_of(agent) if host else ():
+            if host and real.startswith(os.path.realpath(root).rstrip("/") + "/"):
+                file = self._in_root(host, root, real)
+                if file is not None:
+                    return file
+        return None
+
+    def begin(
+        self, file: TranscriptFile, handle: BinaryIO, around: Surroundings
+    ) -> Beginning | None:
+        """Where to read on; None when nothing is new."""
+        with self.database.reading() as db:
+            return begin(db, file, handle, around)
+
+    def read(self, file: TranscriptFile, around: Surroundings, budget: int) -> Ready | Settled:
+        """The next stretch of a transcript; Settled when there is none."""
+        host = self.agent_named(file.agent)
+        with self.opened(file) as handle:
+            if handle is None or host is None:
+                return Settled(None, is_refused=True)
+            beginning = self.begin(file, handle, around)
+            if beginning is not None:
+                return beginning, read_stretch(handle, file, host, beginning.at, budget)
+        with self.database.reading() as db:
+            is_known = chat_state(db, file.agent, file.session_id) is not None
+        return Settled(chat_id(file.agent, file.session_id) if is_known else None)
+
+    @contextmanager
+    def opened(self, file: TranscriptFile) -> Iterator[BinaryIO | None]:
+        """The bytes of a transcript; None when they may not be read."""
+        handle = None
+        if not self.is_forgotten(file.agent, file.session_id):
+            with suppress(InvalidArgument):
+                handle = open_transcript(file.path, self.roots_of(file.agent))
+        try:
+            yield handle
+        finally:
+            if handle is not None:
+                handle.close()
+
+    def _is_settled(self, path: str, status: os.stat_result) -> bool:
+        with self.database.reading() as db:
+            row = load_file(db, path)
+        return row is not None and is_settled(row, status)
+
+    def _in_root(self, host: Agent, root: str, path: str) -> TranscriptFile | None:
+        with self.database.reading() as db:
+            row = load_file(db, path)
+        if row is not None:
+            return TranscriptFile(row.agent, path, row.session_id, row.is_subagent)
+        files = host.find_transcripts(root)
+        return next((file for file in files if os.path.realpath(file.path) == path), None)
