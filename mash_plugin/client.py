@@ -101,9 +101,10 @@ def connect(paths: Paths, timeout_s: float) -> socket.socket | None:
 def start_daemon(paths: Paths, timeout_s: float = START_S) -> socket.socket:
     """A connection to the daemon, started if it is missing; one starter at a time.
 
-    Raises DaemonUnavailable when it does not come up.
+    Raises DaemonUnavailable when it does not come up, Sandboxed where sockets are forbidden.
     """
     deadline = time.monotonic() + timeout_s
+    refuse_sandbox()
     gate: int | None = None
     child: subprocess.Popen[bytes] | None = None
     try:
@@ -125,6 +126,16 @@ def start_daemon(paths: Paths, timeout_s: float = START_S) -> socket.socket:
             os.close(gate)
         if child is not None:
             _leave(child)
+
+
+def refuse_sandbox() -> None:
+    """Raise Sandboxed where sockets are forbidden: a daemon started there could not listen."""
+    try:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+            probe.connect(f"{os.devnull}/mash")
+    except OSError as error:
+        if error.errno == errno.EPERM:
+            raise Sandboxed from error
 
 
 def daemon_command() -> list[str]:

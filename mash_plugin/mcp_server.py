@@ -24,7 +24,7 @@ from mcp.server.lowlevel.server import Server
 from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
 
-from mash_plugin.client import call, lease
+from mash_plugin.client import call, lease, refuse_sandbox
 from mash_plugin.errors import InvalidArgument, MashError
 from mash_plugin.paths import find_paths
 from mash_plugin.protocol import tool_schemas
@@ -50,7 +50,8 @@ Context = ServerRequestContext[dict[str, Any], Any]
 
 
 def serve() -> None:
-    """Answer one client on stdin and stdout until it closes them."""
+    """Answer one client on stdin and stdout until it closes them. Raises Sandboxed."""
+    refuse_sandbox()  # there the event loop itself would hang
     threading.Thread(target=_hold_lease, daemon=True).start()
     anyio.run(_serve)
     # A call may still wait for the daemon in its thread; nobody is left to hear the answer.

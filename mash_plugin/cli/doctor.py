@@ -15,7 +15,7 @@ from mash_plugin.agents.hosts import HOSTS, Host
 from mash_plugin.agents.plugin import Place
 from mash_plugin.cli.plugin import launch_of, read_folder, render, source_folder
 from mash_plugin.config import read_settings
-from mash_plugin.errors import MashError
+from mash_plugin.errors import MashError, Sandboxed
 from mash_plugin.paths import Paths, find_paths, pin_file
 from mash_plugin.render.text import clean, local_date
 
@@ -43,6 +43,8 @@ def doctor(as_json: bool) -> int:
     for part, check in CHECKS:
         try:
             findings += check(paths)
+        except Sandboxed:
+            raise
         except MashError as error:
             findings.append(Finding(part, "problem", error.message))
     has_problem = any(finding.state == "problem" for finding in findings)
@@ -113,6 +115,8 @@ def check_daemon(paths: Paths) -> Iterator[Finding]:
         return
     try:
         status = client.call("status", {}, paths=paths)
+    except Sandboxed:
+        raise  # nothing that follows could be told rightly from in here
     except MashError as error:
         yield Finding("daemon", "problem", error.message, "mash daemon restart")
         return

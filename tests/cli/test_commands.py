@@ -9,6 +9,7 @@ import pytest
 from mash_plugin.cli.main import COMMANDS, exit_code
 from mash_plugin.errors import DaemonUnavailable, Internal, NotFound, Sandboxed
 from tests.support.homes import Home
+from tests.support.processes import daemons_of
 
 
 def test_every_command_has_help_that_begins_with_its_purpose(home: Home) -> None:
@@ -44,6 +45,27 @@ def test_each_kind_of_failure_has_its_exit_code() -> None:
     assert exit_code(Internal()) == 1
     assert exit_code(DaemonUnavailable()) == 3
     assert exit_code(Sandboxed()) == 4
+
+
+@pytest.mark.parametrize(
+    "arguments", [["status"], ["search", "x"], ["doctor"], ["mcp"], ["daemon", "start"], ["index"]]
+)
+def test_in_codexs_sandbox_every_command_says_so_at_once_and_starts_nothing(
+    fresh: Home, arguments: list[str]
+) -> None:
+    fresh.mash_home.mkdir()
+    done = fresh.run("codex", "sandbox", "--", "mash", *arguments, timeout_s=20)
+    assert done.code == 4, done
+    (line,) = [line for line in done.err.splitlines() if line.startswith("mash: ")]
+    assert "sandboxed" in line
+    assert "MCP tools" in line
+    assert not daemons_of(fresh.root)
+
+
+def test_call_in_codexs_sandbox_prints_the_error_object(fresh: Home) -> None:
+    done = fresh.run("codex", "sandbox", "--", "mash", "call", "list_chats", timeout_s=20)
+    assert done.code == 4
+    assert json.loads(done.out)["error"]["code"] == "sandboxed"
 
 
 def test_a_daemon_that_cannot_start_is_exit_code_3_or_1_in_one_line(fresh: Home) -> None:
