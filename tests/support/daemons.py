@@ -64,6 +64,13 @@ class Place:
 
     def start(self, *options: str, **environment: str) -> subprocess.Popen[bytes]:
         """A daemon of this home as a child of the test, once it serves."""
+        child = self.launch(*options, **environment)
+        eventually(lambda: self.is_served() or child.poll() is not None, "no daemon came up")
+        assert child.poll() is None
+        return child
+
+    def launch(self, *options: str, **environment: str) -> subprocess.Popen[bytes]:
+        """A daemon that may end at once: from idleness, or since another one serves."""
         child = subprocess.Popen(
             [sys.executable, "-I", "-m", "mash_plugin.daemon", *options],
             env=self.environment | environment,
@@ -71,8 +78,6 @@ class Place:
             start_new_session=True,
         )
         self.children.append(child)
-        eventually(lambda: self.is_served() or child.poll() is not None, "no daemon came up")
-        assert child.poll() is None
         return child
 
     def is_served(self) -> bool:
