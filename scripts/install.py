@@ -63,7 +63,9 @@ def data_folder(environ: Mapping[str, str]) -> Path:
 def refuse_git_tree(data: Path) -> None:
     """A repository must not be able to bring a ready-made memory."""
     for folder in (data, *data.parents):
-        if (folder / ".git").exists():
+        git = folder / ".git"
+        # An empty one is what Codex's sandbox leaves in /tmp while it runs (seen in 0.171.0).
+        if (git / "HEAD").exists() or (git.is_file() and git.stat().st_size):
             fail(f"{data} lies inside the git work tree {folder}; choose a MASH_HOME outside it.")
 
 

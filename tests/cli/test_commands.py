@@ -169,7 +169,7 @@ def test_status_and_hooks_use_the_defaults_when_the_settings_are_broken(fresh: H
 
 
 def test_a_home_inside_a_git_work_tree_is_refused_by_every_command(fresh: Home) -> None:
-    (fresh.root / "clone/.git").mkdir(parents=True)
+    fresh.run("git", "init", "--quiet", str(fresh.root / "clone"))
     place = {"MASH_HOME": str(fresh.root / "clone/mash")}
     for arguments in (["init", "--yes"], ["status"], ["search", "x"], ["uninstall", "--yes"]):
         done = fresh.run("mash", *arguments, env=place)

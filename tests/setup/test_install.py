@@ -171,6 +171,17 @@ def test_a_foreign_command_of_the_same_name_is_left_alone(
     assert (tmp_path / "mash").read_text() == "theirs"
 
 
+def test_a_place_inside_a_clone_is_refused_before_anything_is_built(
+    install: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / ".git").mkdir()
+    install.refuse_git_tree(tmp_path / "mash/data")
+    (tmp_path / ".git/HEAD").write_text("ref: refs/heads/main\n")
+    with pytest.raises(SystemExit):
+        install.refuse_git_tree(tmp_path / "mash/data")
+    assert "git work tree" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("given", [None, "", "  ", "relative", "/tmp/some place"])
 def test_the_installer_and_init_agree_on_the_data_folder(
     install: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: str | None
