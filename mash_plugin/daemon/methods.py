@@ -105,7 +105,7 @@ def status(requests: Requests, params: Mapping[str, Any]) -> dict[str, Any]:
         "log": paths.log,
     }
     body["load"] = asdict(requests.load)
-    if requests.node is None or requests.workers is None:
+    if requests.node is None:
         return body
     node = requests.node
     if node.store.problem and not body["problem"]:
@@ -113,7 +113,7 @@ def status(requests: Requests, params: Mapping[str, Any]) -> dict[str, Any]:
     settings = node.settings({})
     body["counts"] = node.counts()
     body["hooks"] = node.hook_state.heartbeats()
-    body["index"] = _index_state(requests.workers)
+    body["index"] = _index_state(requests.start_workers())
     body["settings_problem"] = settings.problem
     body["switches"] = {
         "records": settings.records_enabled,
@@ -152,16 +152,12 @@ def drain(requests: Requests, params: Mapping[str, Any]) -> dict[str, Any]:
 
 def index(requests: Requests, _params: Mapping[str, Any]) -> dict[str, Any]:
     """Begin to read all new transcripts; `index_progress` tells how far it is."""
-    requests.open_node()
-    assert requests.workers is not None  # noqa: S101 - made with the node
-    return {"run": requests.workers.start_index()}
+    return {"run": requests.start_workers().start_index()}
 
 
 def index_progress(requests: Requests, _params: Mapping[str, Any]) -> dict[str, Any]:
     """How far the full index run is, or what the last one found."""
-    requests.open_node()
-    assert requests.workers is not None  # noqa: S101 - made with the node
-    return _index_state(requests.workers)
+    return _index_state(requests.start_workers())
 
 
 OWN: dict[str, Callable[[Requests, Mapping[str, Any]], dict[str, Any]]] = {

@@ -22,7 +22,9 @@ class Node:
 
     def __init__(self, paths: Paths, now: int, environ: Mapping[str, str]) -> None:
         self.paths = paths
-        self.on_transcript: Callable[[str, str], None] = lambda *_: None
+        self.grown: list[tuple[str, str]] = []
+        """Transcripts that grew before the background work began."""
+        self.on_transcript: Callable[[str, str], None] = lambda *item: self.grown.append(item)
         self.on_hook_state: Callable[[], None] = lambda: None
         self.on_hook_failure: Callable[[str, str], None] = lambda *_: None
         self._environ = {k: v for k, v in environ.items() if k not in ROOT_VARIABLES}

@@ -42,6 +42,7 @@ class Requests:
         self.node: Node | None = None
         self.workers: Workers | None = None
         self.problem: MashError | None = None
+        self.has_answered = False
         self._opening = threading.Lock()
         self._tried_at = -REOPEN_AFTER_S
 
@@ -59,13 +60,10 @@ class Requests:
                 self.problem = error
                 self.log.write("store-closed", code=error.code)
                 return
-            from mash_plugin.daemon.workers import Workers
-
             node.on_hook_failure = lambda hook, failure: self.log.write(
                 "hook-part", name=hook, failure=failure
             )
             self.problem = None
-            self.workers = Workers(node, self.log)
             self.node = node
 
     def open_node(self) -> "Node":
@@ -99,15 +97,30 @@ class Requests:
         )
         return text if not text or text.endswith(b"\n") else text + b"\n"
 
+    def start_workers(self) -> "Workers":
+        """The background work, begun when the first answer is out: no hook waits for it."""
+        node = self.open_node()
+        with self._opening:
+            if self.workers is None:
+                from mash_plugin.daemon.workers import Workers
+
+                self.workers = Workers(node, self.log)
+            return self.workers
+
+    def note_answer(self) -> None:
+        """Called by the server after each answer."""
+        if self.node and not self.has_answered:
+            self.has_answered = True
+            threading.Thread(target=self.start_workers, daemon=True).start()
+
     def is_busy(self) -> bool:
         """Whether work is queued that must not be cut off."""
         return self.workers is not None and self.workers.is_busy()
 
     def close(self) -> None:
         """Finish what is queued and close the stores."""
-        if self.workers:
-            self.workers.close()
         if self.node:
+            self.start_workers().close()
             self.node.close()
 
 

@@ -125,6 +125,7 @@ class DaemonServer:
             connection.outgoing, connection.since = reply, time.monotonic()
             connection.is_working = False
             self._write(connection)
+            self._requests.note_answer()
 
     def _wait_s(self) -> float:
         """Until something may have to be looked at again."""

@@ -60,6 +60,8 @@ class Workers:
         self._is_working = False
         node.on_transcript = self._transcript_grew
         node.on_hook_state = self._state_changed
+        self._due.transcripts.update(dict.fromkeys(node.grown))
+        self._state_changed()
         self._thread = threading.Thread(target=self._run, name="background", daemon=True)
         self._thread.start()
 
