@@ -113,27 +113,32 @@ def _ask(run: Run, ahead: _Ahead) -> bool:
             beginning = handle and run.transcripts.begin(file, handle, run.around)
         if not beginning:
             run.add(Settled(None, is_refused=handle is None))
-        elif ahead.process.ask(beginning, run.transcripts.roots_of(file.agent), STRETCH_BYTES):
-            ahead.asked.append(beginning)
         else:
-            ahead.left.append(file)
+            ahead.asked.append(beginning)  # before asking, which may find the process gone
+            roots = run.transcripts.roots_of(file.agent)
+            if not ahead.process.ask(beginning, roots, STRETCH_BYTES):
+                ahead.left.append(ahead.asked.pop().file)
     return bool(ahead.asked)
 
 
 def _gather(run: Run, ahead: _Ahead) -> list[Ready]:
-    """Stretches enough for one transaction."""
+    """Stretches enough for one transaction, or what the process gave before its end."""
     ready: list[Ready] = []
     budget = STRETCH_BYTES
-    while budget > 0 and _ask(run, ahead):
-        beginning, stretch = ahead.asked[0], ahead.process.next()
-        if stretch is None:
-            ahead.asked.popleft()
-            run.add(Settled(None, is_refused=True))
-            continue
-        ready.append((beginning, stretch))
-        budget -= stretch.end - stretch.start + 1
-        if stretch.is_finished or stretch.end >= beginning.status.st_size:
-            ahead.asked.popleft()
+    try:
+        while budget > 0 and _ask(run, ahead):
+            beginning, stretch = ahead.asked[0], ahead.process.next()
+            if stretch is None:
+                ahead.asked.popleft()
+                run.add(Settled(None, is_refused=True))
+                continue
+            ready.append((beginning, stretch))
+            budget -= stretch.end - stretch.start + 1
+            if stretch.is_finished or stretch.end >= beginning.status.st_size:
+                ahead.asked.popleft()
+    except ReadingStoppedError:
+        if not ready:
+            raise
     return ready
 
 

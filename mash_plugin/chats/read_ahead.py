@@ -4,8 +4,8 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
-from queue import SimpleQueue
+from contextlib import contextmanager, suppress
+from queue import Empty, SimpleQueue
 from threading import Semaphore, Thread
 from typing import IO
 
@@ -19,6 +19,7 @@ FRAMES_AHEAD = 2
 JOB_BYTES = 7_000
 """Longer jobs could fill their pipe while the process waits for room in the other one."""
 END_S = 2.0
+SILENCE_S = 60.0
 
 
 class ReadingStoppedError(Exception):
@@ -44,7 +45,7 @@ class ReadAhead:
             raise ReadingStoppedError from error
         self._frames: SimpleQueue[bytes | None] = SimpleQueue()
         self._room = Semaphore(FRAMES_AHEAD)
-        self._is_closing = False
+        self._is_closing = self._is_over = False
         Thread(target=self._drain, name="read-ahead", daemon=True).start()
 
     def ask(self, beginning: Beginning, roots: list[str], budget: int) -> bool:
@@ -75,9 +76,13 @@ class ReadAhead:
 
     def next(self) -> Stretch | None:
         """The next stretch; None for a transcript that could not be opened."""
-        frame = self._frames.get()
+        frame = None
+        if not self._is_over:
+            with suppress(Empty):
+                frame = self._frames.get(timeout=SILENCE_S)
         self._room.release()
         if frame is None:
+            self._is_over = True
             raise ReadingStoppedError
         return stretch_from_json(frame)
 
