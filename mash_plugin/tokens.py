@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from functools import cache
 from itertools import zip_longest
 
 STOP = frozenset(
@@ -45,8 +46,6 @@ _DENSE = (
 _EMOJI = "\u2600-\u27bf\u2b50\u2b55\U0001f000-\U0001faff"
 _MARKS = "\u0300-\u036f\u0483-\u0487\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u0900-\u0903"
 _MARKS += "\u093a-\u094f\u0981-\u0983\u09bc-\u09cd\u0b82\u0bbe-\u0bcd\u0c00-\u0c04\u0c3e-\u0c56"
-_SPACED = re.compile(f"[{_EMOJI}]|[{_DENSE}]+|(?:(?![{_DENSE}])[^\\W_]|[{_MARKS}])+")
-_DENSE_RUN = re.compile(f"[{_DENSE}]")
 _PUNCTUATION = '.,:;!?()[]{}"`*'
 _ASCII_WORD = re.compile(r"[A-Za-z0-9]+")
 _POSSESSIVE = re.compile("['\u2019]s(?![^\\W_])", re.IGNORECASE)
@@ -126,7 +125,7 @@ def index_text(text: str) -> str:
 
 def is_dense(token: str) -> bool:
     """Whether a token is of a script that is cut into pairs of characters."""
-    return _DENSE_RUN.match(token) is not None
+    return _dense().match(token) is not None
 
 
 def forget_memo() -> None:
@@ -159,11 +158,22 @@ def _line(chunk: str) -> str:
 _MEMO = _Memo()
 
 
+# Compiling these takes some milliseconds, which a hook's first answer need not wait for.
+@cache
+def _spaced() -> re.Pattern[str]:
+    return re.compile(f"[{_EMOJI}]|[{_DENSE}]+|(?:(?![{_DENSE}])[^\\W_]|[{_MARKS}])+")
+
+
+@cache
+def _dense() -> re.Pattern[str]:
+    return re.compile(f"[{_DENSE}]")
+
+
 def _with_last_characters(tokens: list[str]) -> list[str]:
     found: list[str] = []
     for here, after in zip_longest(tokens, tokens[1:], fillvalue=""):
         found.append(here)
-        is_bigram = len(here) == 2 and _DENSE_RUN.match(here) is not None
+        is_bigram = len(here) == 2 and _dense().match(here) is not None
         if is_bigram and not (len(after) == 2 and after[0] == here[1]):
             found.append(here[1])
     return found
@@ -185,8 +195,8 @@ def _ascii_words(chunk: str) -> list[str]:
 
 def _other_tokens(chunk: str) -> list[str]:
     found: list[str] = []
-    for run in _SPACED.findall(_CAMEL.sub(" ", _POSSESSIVE.sub(" ", chunk))):
-        if _DENSE_RUN.match(run):
+    for run in _spaced().findall(_CAMEL.sub(" ", _POSSESSIVE.sub(" ", chunk))):
+        if _dense().match(run):
             found += [run] if len(run) == 1 else map(str.__add__, run, run[1:])
         else:
             found.append(_stem(_fold(run)[:TOKEN_CHARS]))

@@ -5,6 +5,7 @@ import re
 import stat
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 
 from mash_plugin.config import is_off
 from mash_plugin.paths import passwd_home
@@ -127,8 +128,13 @@ def switched_off(project: Project | None) -> frozenset[str]:
 
 
 def _places_without_project() -> frozenset[str]:
+    return _real_places(os.environ.get("HOME") or "/", os.environ.get("TMPDIR") or "/")
+
+
+@lru_cache(maxsize=4)
+def _real_places(home: str, temporary: str) -> frozenset[str]:
     places = {"/", "/tmp", "/var/tmp", "/root", "/home", "/private/tmp"}  # noqa: S108 - compared
-    places |= {passwd_home(), os.environ.get("HOME") or "/", os.environ.get("TMPDIR") or "/"}
+    places |= {passwd_home(), home, temporary}
     return frozenset({os.path.realpath(place) for place in places})
 
 

@@ -4,6 +4,7 @@ It gets one job a line on its standard input and gives stretches on its standard
 as its length in eight bytes and JSON. It knows no database; the end of its input ends it.
 """
 
+import gc
 import os
 import sys
 from typing import Any, BinaryIO
@@ -86,4 +87,5 @@ def _row(m: Message) -> tuple[Any, ...]:
 
 if __name__ == "__main__":
     os.nice(NICENESS)
+    gc.disable()  # messages hold no cycles; a tenth of the time
     main(sys.stdin.buffer, sys.stdout.buffer)
