@@ -92,26 +92,47 @@ _PASTED = re.compile(
     r"|<(pasted_content|system-reminder)\b(?:.*</\2\b[^<>]*>|.*)",
     re.IGNORECASE | re.DOTALL,
 )
-_FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")
+_LINE_END = re.compile("\r\n|[\n\r\v\f\x85\u2028\u2029]")
+# Pastes come with marks of lists, and with what cannot be seen, before their own.
+_LEAD = r"[\s\u00ad\u200b-\u200f\u2060-\u2064\ufeff]*(?:(?:[-*+\u2022]|\d{1,4}[.)])\s+)?"
+_QUOTED = re.compile(rf"{_LEAD}[>\uff1e]")
+_FENCE = re.compile(rf"{_LEAD}(`{{3,}}|~{{3,}})")
+_BACKTICKS = re.compile(r"`{3,}")
 
 
 def _without_quoted_lines(text: str) -> str:
     kept: list[str] = []
     fence = ""
-    for line in text.split("\n"):
-        mark = _FENCE.match(line)
+    for line in _LINE_END.split(text):
         if fence:
-            if mark and mark[1].startswith(fence) and not line[mark.end() :].strip(" \t\r`~"):
+            mark = _FENCE.match(line)
+            if mark and mark[1].startswith(fence) and not line[mark.end() :].strip(" \t`~"):
                 fence = ""
             continue
-        if mark:
-            fence = mark[1]
-        if mark or line.lstrip().startswith((">", "\uff1e")):
-            if not kept or kept[-1] != "\ufffc":
-                kept.append("\ufffc")
-        else:
-            kept.append(line)
+        own = "\ufffc"
+        if not _QUOTED.match(line):
+            own, fence = _before_fence(line)
+        if own != "\ufffc" or kept[-1:] != [own]:
+            kept.append(own)
     return "\n".join(kept)
+
+
+def _before_fence(line: str) -> tuple[str, str]:
+    """The person's part of a line, and the fence that it leaves open."""
+    mark = _FENCE.match(line)
+    if mark and mark[1][0] == "~":
+        return "\ufffc", mark[1]
+    if "```" not in line:
+        return line, ""
+    own, at, fence = "", 0, ""
+    for run in _BACKTICKS.finditer(line):
+        if not fence:
+            own += line[at : run.start()] + "\ufffc"
+            fence = run[0]
+        elif run[0] == fence:
+            at, fence = run.end(), ""
+    own = own if fence else own + line[at:]
+    return (own if own.strip(" \t\ufffc") else "\ufffc"), fence
 
 
 # Kind, literals of which one must occur (in lower case), RE2 pattern. Its one group, if
