@@ -7,13 +7,17 @@ import re
 import unicodedata
 from functools import cache
 
+from mash_plugin.tokens import STOP
+
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 _CHOICE = re.compile(r"\d{1,2}|[a-e]|i{1,3}|iv|v")
 _LONGEST = 16
+# People type "yesss" and "okayyy": a letter counts once, in the quote as in the list.
+_REPEATED = re.compile(r"([^\W\d_])\1+")
 
 
 def is_bare_approval(quote: str) -> bool:
-    """Whether the quote only agrees: it is made of nothing but listed phrases, or has no words."""
+    """Whether the quote only agrees: nothing but listed phrases and stop words, or no words."""
     tokens, listed = _tokens(quote), _listed()
     reached = {0}
     for start in range(len(tokens)):
@@ -27,18 +31,20 @@ def is_bare_approval(quote: str) -> bool:
 
 
 def _is_choice(tokens: list[str]) -> bool:
-    return len(tokens) == 1 and _CHOICE.fullmatch(tokens[0]) is not None
+    return len(tokens) == 1 and (tokens[0] in STOP or _CHOICE.fullmatch(tokens[0]) is not None)
 
 
 def _tokens(text: str) -> list[str]:
     """Words; scripts without spaces give one token for each character."""
     folded = unicodedata.normalize("NFKC", text).replace("’", "'").casefold()
+    # Invisible characters inside a word would make another word of it.
+    folded = "".join(c for c in folded if unicodedata.category(c) != "Cf")
     tokens: list[str] = []
     for word in _WORD.findall(folded):
         if any(_is_wide(c) for c in word):
             tokens.extend(word)
         else:
-            tokens.append(word)
+            tokens.append(_REPEATED.sub(r"\1", word))
     return tokens
 
 

@@ -132,7 +132,22 @@ evet, tamam
 tak, zrób to
 no
 nein
-نعم""".splitlines()
+نعم
+the
+to me
+hmm
+yesss, okayyy!
+y\u200bes
+o\u00adk
+Yes to all.
+sounds good to me
+fine by me
+C\u2019est parti
+kein Problem, mach ruhig
+va bene così
+tudo bem
+确定
+넵""".splitlines()
 TELLING = """\
 Yes, let's use Qdrant.
 Let's go with Postgres
@@ -143,7 +158,12 @@ ja, nimm Postgres
 Qdrantを使ってください
 oui pour Postgres
 from now on run the linter
-да, берём Postgres""".splitlines()
+да, берём Postgres
+good tests first
+keep it simple
+no emojis
+we do not mock
+不用 Redis""".splitlines()
 
 
 @pytest.mark.spec("R-021")
