@@ -49,8 +49,9 @@ def init(yes: bool, no_index: bool, no_agents: bool, dry_run: bool) -> int:
     _tell_plan(paths, found, no_index=no_index)
     if dry_run:
         return 0
-    if not yes:
-        _ask()
+    if not yes and not _agrees():
+        click.echo("Nothing was changed.")
+        return 1
     write_pins(os.environ)
     _set_up_store(paths)
     if not no_index:
@@ -84,13 +85,12 @@ def _tell_plan(paths: Paths, found: list[Found], *, no_index: bool) -> None:
         click.echo(f"  - its plugin in {one.host.TITLE} ({one.place.config})")
 
 
-def _ask() -> None:
+def _agrees() -> bool:
     if not sys.stdin.isatty():
         raise InvalidArgument(
             "init asks before it changes anything and this is no terminal: add --yes."
         )
-    if not click.confirm("Go on?", default=True, err=True):
-        raise click.Abort
+    return click.confirm("Go on?", default=True, err=True)
 
 
 def _set_up_store(paths: Paths) -> None:

@@ -22,7 +22,7 @@ from mash_plugin.paths import find_paths
 from tests.support.homes import ROOT, clients_folder
 
 FIXED = Launch("/opt/mash/current/bin/python", ("/opt/mash/current/bin/mash", "mcp"), None)
-FROZEN = "a72895d7cc5fc772910b25202e6c2ca46e17000e20f853e1d836bffe78575a5a"
+FROZEN = "77931b139304dc584c07b06556f6e58b781687dbf467529a9bcdb4610b3e6566"
 """Another value makes every Codex user review the hooks again: change it only with a line in
 CHANGELOG.md that tells them."""
 

@@ -1,0 +1,67 @@
+"""On a terminal `mash init` and `mash uninstall` ask first."""
+
+import os
+import pty
+import select
+import signal
+import subprocess
+import time
+
+import pytest
+
+from tests.support.homes import Home
+
+
+def on_a_terminal(home: Home, typed: str | None, *command: str) -> tuple[int, str]:
+    """Run a command on a pseudo terminal; when it asks, type the answer, or interrupt it."""
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        command, env=home.environment, cwd=home.home, stdin=theirs, stdout=theirs, stderr=theirs
+    )
+    os.close(theirs)
+    shown, deadline, has_answered = b"", time.monotonic() + 30, False
+    while time.monotonic() < deadline:
+        if select.select([ours], [], [], 0.2)[0]:
+            try:
+                chunk = os.read(ours, 4096)
+            except OSError:  # the terminal closed with its last process
+                break
+            shown += chunk
+        if not has_answered and b"? [" in shown:
+            has_answered = True
+            if typed is None:
+                process.send_signal(signal.SIGINT)
+            else:
+                os.write(ours, typed.encode())
+    os.close(ours)
+    return process.wait(10), shown.decode()
+
+
+@pytest.mark.spec("R-152")
+def test_no_is_an_answer_that_changes_nothing(home: Home) -> None:
+    code, shown = on_a_terminal(home, "n\n", "mash", "init")
+    assert code == 1
+    assert "Nothing was changed." in shown
+    assert not home.mash_home.exists()
+
+
+@pytest.mark.spec("R-152")
+def test_enter_goes_on(home: Home) -> None:
+    code, shown = on_a_terminal(home, "\n", "mash", "init", "--no-agents", "--no-index")
+    assert code == 0, shown
+    assert (home.mash_home / "data/records.db").exists()
+
+
+def test_an_interrupt_is_exit_code_130(home: Home) -> None:
+    code, shown = on_a_terminal(home, None, "mash", "init")
+    assert code == 130, shown
+    assert "Traceback" not in shown
+    assert not home.mash_home.exists()
+
+
+def test_all_memory_is_removed_only_after_a_plain_yes(home: Home) -> None:
+    home.mash("init", "--yes", "--no-agents", "--no-index")
+    code, shown = on_a_terminal(home, "\n", "mash", "uninstall", "--data")
+    assert "ALL MEMORY" in shown
+    assert code != 0
+    assert (home.mash_home / "data/records.db").exists()
