@@ -41,6 +41,7 @@ def serve(paths: Paths, limits: Limits, when_ready: Callable[[], None] = lambda:
             lifecycle.withdraw(paths, identity)
             return 0
         server = DaemonServer(listener, identity, lock, requests, limits)
+        _held.append(server)
         obey_signals(server)
         lifecycle.publish(paths)
     except BaseException:
@@ -85,5 +86,10 @@ def limits_of(arguments: list[str]) -> Limits:
     return limits
 
 
+_held: list[DaemonServer] = []
+"""Whoever waits for our end watches a socket: it must outlive the lock, not the interpreter."""
+
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    status = main(sys.argv[1:])
+    sys.stderr.flush()
+    os._exit(status)

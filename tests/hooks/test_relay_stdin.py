@@ -49,6 +49,11 @@ def test_closed_streams_are_harmless(served: Place, name: str) -> None:
         assert served.hook(name, b"", before=close).is_harmless()
 
 
+def test_a_closed_stdin_is_an_end_and_not_taken_for_the_socket(served: Place) -> None:
+    runs = [served.hook("session-start", b"", before=lambda: os.close(0)) for _ in range(3)]
+    assert min(ran.seconds for ran in runs) < 0.7  # long before its deadline
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_a_stdin_that_never_ends_is_left_at_the_deadline(served: Place, name: str) -> None:
     ran = served.hook(name, None)
