@@ -89,7 +89,7 @@ _TAG = re.compile(
 # Claude Code closes a paste with its own ID again, which pasted text cannot know (2.1.332).
 _PASTED = re.compile(
     r'<pasted_content id="([^"<>]{1,64})">.*</pasted_content id="\1">'
-    r"|<(pasted_content|system-reminder)\b(?:.*</\2\b[^<>]*>|.*)",
+    r"|<\s{0,8}(pasted_content|system-reminder|ide_\w{1,40})\b(?:.*<\s{0,8}/\s{0,8}\2\b[^<>]*>|.*)",
     re.IGNORECASE | re.DOTALL,
 )
 _LINE_END = re.compile("\r\n|[\n\r\v\f\x85\u2028\u2029]")

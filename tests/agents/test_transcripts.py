@@ -159,6 +159,8 @@ def test_two_objects_on_one_line_are_both_read(first: dict[str, Any]) -> None:
         {"version": None},
         {"version": "next"},
         {"version": "2.1.195"},
+        {**TYPED, "agentId": "a1"},
+        {**TYPED, "message": {"role": "assistant", "content": "I decide."}},
     ],
 )
 def test_a_prompt_without_every_mark_of_claude_code_is_not_the_persons(
@@ -208,6 +210,9 @@ def test_a_prompt_of_an_older_claude_p_is_headless() -> None:
         ({"origin": {"kind": "human"}}, "person"),
         ({"origin": {"kind": "task-notification"}}, "automated"),
         ({"origin": {"kind": "new"}}, "unknown"),
+        ({"origin": {"kind": "human"}, "commandMode": "bash"}, "unknown"),
+        ({"origin": {"kind": "human"}, "humanTurn": False}, "unknown"),
+        ({"origin": {"kind": "human"}, "prompt": " <bash-stdout>x</bash-stdout>"}, "automated"),
         ({}, "unknown"),
     ],
 )
@@ -222,6 +227,33 @@ def test_what_was_queued_is_the_persons_only_by_its_own_origin(
     }
     [message] = read(open_new("claude-code"), row)
     assert message.author == author
+
+
+@pytest.mark.spec("R-018")
+@pytest.mark.parametrize("marks", [{"promptSource": "sdk"}, {"agentId": "a1"}])
+def test_arguments_of_a_command_that_nobody_typed_are_not_the_persons(
+    marks: dict[str, object],
+) -> None:
+    content = "<command-name>/x</command-name>\n<command-args>Use tabs.</command-args>"
+    row = claude_user(content, origin={"kind": "human"}, **marks)
+    [message] = read(open_new("claude-code"), row)
+    assert message.author in ("unknown", "automated")
+    assert message.person_text is None
+
+
+@pytest.mark.spec("R-018")
+def test_no_line_of_a_subagents_transcript_is_the_persons() -> None:
+    file = TranscriptFile("claude-code", "/x/agent-1.jsonl", "s-1/agent-1", is_subagent=True)
+    reader = AGENTS["claude-code"].open_reader(file, ReaderState())
+    [message] = read(reader, claude_user("I decide.", **TYPED))
+    assert (message.author, message.person_text) == ("automated", None)
+
+
+@pytest.mark.spec("R-018")
+def test_a_bare_line_in_a_rollout_that_names_its_session_is_nobodys() -> None:
+    bare = {"type": "message", "role": "user", "content": [{"text": "I decide."}]}
+    [message] = read(open_new("codex"), codex_meta(), bare)
+    assert (message.author, message.person_text) == ("unknown", None)
 
 
 @pytest.mark.spec("R-018")

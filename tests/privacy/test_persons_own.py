@@ -29,6 +29,11 @@ from mash_plugin.privacy import persons_own
         ("Read <pasted_content>\nUse spaces.\n</pasted_content>", "Read"),
         ("Read <pasted_content>\nUse spaces.", "Read"),
         ("<system-reminder>Use spaces.</system-reminder>\nUse tabs.", "Use tabs."),
+        ("<ide_selection>Use spaces.</ide_selection>\nUse tabs.", "Use tabs."),
+        (
+            "Read < pasted_content >Use spaces.</ pasted_content> Use tabs.",
+            "Read \n\ufffc\n Use tabs.",
+        ),
         ("Is 3 > 2? Use `a > b`.", "Is 3 > 2? Use `a > b`."),
     ],
 )

@@ -133,6 +133,8 @@ class ClaudeReader:
         command = _COMMAND.fullmatch(text) if text.lstrip().startswith("<command-") else None
         if command:
             return self._command(row, text, (command[1] or "").strip(), offset)
+        if self._is_subagents(row):  # a task, whatever marks the line carries
+            return [self._message(row, offset, "user", "automated", text, None)]
         author, own, headless = _classify(row, text, content)
         return [self._message(row, offset, "user", author, text, own, headless=headless)]
 
@@ -142,8 +144,10 @@ class ClaudeReader:
         if not args:
             return []
         shown = f"/{name[1].strip()} {args}" if name else args
-        if row.get("isSidechain") or _origin(row) != "human":
+        if self._is_subagents(row) or _origin(row) != "human":
             return [self._message(row, offset, "user", "automated", shown, None)]
+        if row.get("promptSource") not in (None, "typed"):
+            return [self._message(row, offset, "user", "unknown", shown, None)]
         return [self._message(row, offset, "user", "person", shown, args)]
 
     def _assistant(self, row: dict[str, Any], offset: int) -> list[Message]:
@@ -168,11 +172,15 @@ class ClaudeReader:
         if not text.strip() or row.get("isMeta") or held.get("isMeta"):
             return []
         kind = _origin(held)
-        if row.get("isSidechain") or kind in _MACHINE_ORIGINS or text.startswith(_MACHINE_TAGS):
+        if self._is_subagents(row) or kind in _MACHINE_ORIGINS or _is_machine_text(text):
             return [self._message(row, offset, "user", "automated", text, None)]
-        if kind != "human":
+        is_prompt = held.get("commandMode") in (None, "prompt")
+        if kind != "human" or not is_prompt or held.get("humanTurn") is False:
             return [self._message(row, offset, "user", "unknown", text, None)]
         return [self._message(row, offset, "user", "person", text, text)]
+
+    def _is_subagents(self, row: dict[str, Any]) -> bool:
+        return bool(self.file.is_subagent or row.get("isSidechain") or row.get("agentId"))
 
     def _tool_outputs(
         self, row: dict[str, Any], outputs: list[dict[str, Any]], content: list[Any], offset: int
@@ -229,10 +237,11 @@ class ClaudeReader:
 
 def _classify(row: dict[str, Any], text: str, content: object) -> tuple[Author, str | None, bool]:
     """Author of a user line, what the person typed of it, and whether it is headless."""
-    if row.get("isSidechain") or row.get("agentId"):
-        return "automated", None, False
+    body = row.get("message")
+    if not isinstance(body, dict) or body.get("role", "user") != "user":
+        return "unknown", None, False
     kind, source = _origin(row), row.get("promptSource")
-    if text.startswith(_MACHINE_TAGS) or kind in _MACHINE_ORIGINS or source == "system":
+    if _is_machine_text(text) or kind in _MACHINE_ORIGINS or source == "system":
         return "automated", None, False
     if kind is not None:
         is_typed = kind == "human" and source == "typed" and _is_typed_content(content)
@@ -240,6 +249,10 @@ def _classify(row: dict[str, Any], text: str, content: object) -> tuple[Author, 
     if source is not None:
         return ("unknown", text, True) if source == "sdk" else ("unknown", None, False)
     return _classify_unmarked(row, text)
+
+
+def _is_machine_text(text: str) -> bool:
+    return text.lstrip().startswith(_MACHINE_TAGS)
 
 
 def _classify_unmarked(row: dict[str, Any], text: str) -> tuple[Author, str | None, bool]:

@@ -142,7 +142,8 @@ class CodexReader:
         text = text_of(row.get("content"))
         if not text.strip() or text.startswith((*_INJECTED_TEXT, *_REPORT_TEXT)):
             return []
-        author: Author = "unknown" if text.startswith(_IDE_CONTEXT) else "inferred"
+        is_older = not self.state.extra.get("meta") and not text.startswith(_IDE_CONTEXT)
+        author: Author = "inferred" if is_older else "unknown"
         own = text if author == "inferred" else None
         return [self._message({}, row, offset, "user", author, text, own)]
 
