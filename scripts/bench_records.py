@@ -21,15 +21,18 @@ VERBS = ("keep", "use", "avoid", "prefer", "test", "review", "document", "rename
 def build_records(
     database: Database, owner: str, scopes: list[Scope], count: int, now: int
 ) -> None:
-    """Spread established decisions over the scopes; one in fifty names src/ledger.py."""
+    """Spread established decisions over the scopes; in each, one in fifty names one file."""
     for start in range(0, count, BATCH):
         with database.writing() as db:
             for number in range(start, min(start + BATCH, count)):
-                _insert(db, owner, scopes[number % len(scopes)], number, now - (count - number))
+                statement = statement_of(number, names_file=number // len(scopes) % 50 == 0)
+                scope = scopes[number % len(scopes)]
+                _insert(db, owner, scope, statement, number, now - (count - number))
 
 
-def _insert(db: Connection, owner: str, scope: Scope, number: int, recorded_at: int) -> None:
-    statement = statement_of(number)
+def _insert(
+    db: Connection, owner: str, scope: Scope, statement: str, number: int, recorded_at: int
+) -> None:
     quote = f"Decided: {statement}"
     evidence = Evidence(
         chat_id=f"chat{number % 977}",
@@ -48,11 +51,11 @@ def _insert(db: Connection, owner: str, scope: Scope, number: int, recorded_at: 
     insert_record(db, f"rec_{number:08d}", owner, scope, first, digest, tokens)
 
 
-def statement_of(number: int) -> str:
+def statement_of(number: int, *, names_file: bool) -> str:
     """A statement that repeats only after many thousand others."""
     verb = VERBS[number % len(VERBS)]
     nouns = [TOPICS[(number * step) % len(TOPICS)] for step in (1, 7, 13)]
-    place = "src/ledger.py" if number % 50 == 0 else f"src/{nouns[0]}_{number % 300}.py"
+    place = "src/ledger.py" if names_file else f"src/{nouns[0]}_{number % 300}.py"
     return f"We {verb} {nouns[0]} {nouns[1]} before {nouns[2]} in {place} (case {number})."
 
 

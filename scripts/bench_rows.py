@@ -158,7 +158,7 @@ def recall(place: Place, rounds: int) -> Iterator[Line]:
     yield Line("recall_records, 100,000 records, p99", percentile(times, 0.99), "ms", 10, note)
 
 
-DEFAULTS = {"query": None, "file": None, "include_review": False, "include_personal": False}
+DEFAULTS = {"include_review": False, "include_personal": False}
 
 
 def paths_at(root: Path) -> Paths:
