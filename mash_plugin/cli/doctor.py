@@ -107,12 +107,7 @@ def check_store(paths: Paths) -> Iterator[Finding]:
 def check_daemon(paths: Paths) -> Iterator[Finding]:
     """Whether it answers, or starts when it must."""
     from mash_plugin import client
-    from mash_plugin.store.checks import store_report
 
-    if store_report(paths, is_thorough=False).restore_command:
-        # A daemon now would begin a new, empty store in the place of the lost one.
-        yield Finding("daemon", "note", "not asked, since the store must be restored first")
-        return
     try:
         status = client.call("status", {}, paths=paths)
     except Sandboxed:

@@ -2,6 +2,9 @@
 
 import ast
 import json
+import os
+import signal
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +16,7 @@ from mash_plugin.client import call
 from mash_plugin.paths import find_paths
 from tests.mcp.conftest import Server
 from tests.support.polling import eventually
+from tests.support.processes import daemons_of, end_processes_of
 
 TOOLS = {
     "record",
@@ -163,6 +167,29 @@ def test_the_server_ends_when_its_client_does(open_server: Callable[[], Server])
     params = {"name": "list_chats", "arguments": {}}
     server.send({"id": 1, "method": "tools/call", "params": params})
     assert server.close() == 0
+
+
+def test_the_server_ends_with_its_client_even_while_a_call_hangs(
+    environment: dict[str, str], tmp_path: Path
+) -> None:
+    own = {**environment, "MASH_HOME": str(tmp_path / "mash")}
+    server = Server(own, tmp_path)
+    server.shake_hands("2025-06-18", "x")
+    server.call("list_chats", {})
+    (daemon,) = daemons_of(tmp_path / "mash")
+    try:
+        os.kill(daemon, signal.SIGSTOP)
+        params = {"name": "list_chats", "arguments": {}}
+        server.send({"id": 1, "method": "tools/call", "params": params})
+        server.send({"id": 2, "method": "ping"})
+        server.answer(2)
+        begin = time.monotonic()
+        assert server.close() == 0
+        assert time.monotonic() - begin < 10
+    finally:
+        os.kill(daemon, signal.SIGCONT)
+        server.end()
+        end_processes_of(tmp_path / "mash")
 
 
 def test_a_connected_client_keeps_the_daemon_and_a_departed_one_lets_it_go(

@@ -27,12 +27,12 @@ def on_a_terminal(home: Home, typed: str | None, *command: str) -> tuple[int, st
             except OSError:  # the terminal closed with its last process
                 break
             shown += chunk
-        if not has_answered and b"? [" in shown:
+        if b"? [" in shown and typed is None and b"interrupted" not in shown:
+            # Again and again: one that comes just before Python reads is noticed too late.
+            process.send_signal(signal.SIGINT)
+        elif b"? [" in shown and not has_answered:
+            os.write(ours, (typed or "").encode())
             has_answered = True
-            if typed is None:
-                process.send_signal(signal.SIGINT)
-            else:
-                os.write(ours, typed.encode())
     os.close(ours)
     return process.wait(10), shown.decode()
 
