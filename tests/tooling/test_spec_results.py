@@ -50,7 +50,7 @@ def test_only_a_test_that_ran_and_passed_counts(project: Path) -> None:
         '@pytest.mark.spec("R-002")\ndef test_b(): assert False\n'
         '@pytest.mark.spec("R-003")\ndef test_c(): pytest.skip("no")\n'
         '@pytest.mark.spec("R-004")\n@pytest.mark.xfail\ndef test_d(): assert False\n'
-        '@pytest.fixture\ndef f(): raise OSError\n'
+        "@pytest.fixture\ndef f(): raise OSError\n"
         '@pytest.mark.spec("R-005")\ndef test_e(f): pass\n',
     )
     results = json.loads((project / ".cache" / "spec-results.json").read_text())["tests"]
