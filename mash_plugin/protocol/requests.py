@@ -4,6 +4,7 @@ Clients drop `$ref` and `oneOf` in places; flat models publish schemas that need
 """
 
 import posixpath
+import unicodedata
 from typing import Annotated, Literal
 
 from pydantic import (
@@ -22,14 +23,23 @@ from mash_plugin.records.model import LIVE_STATES, RETIRED_STATES
 SUPPORTED_ACTIONS = ("create",)
 OLDEST_MS, NEWEST_MS = 100_000_000_000, 253_402_300_799_999
 MAX_OFFSET = 1_000_000_000
+_BLANK = frozenset("\u115f\u1160\u2800\u3164\uffa0")
+"""Letters and symbols by their category, yet nothing to see."""
 
 
 def _visible(text: str) -> str:
     if "\0" in text:
         raise PydanticCustomError("text", "must not hold NUL characters")
-    if not any(c.isprintable() and not c.isspace() for c in text):
+    if not any(map(_is_visible, text)):
         raise PydanticCustomError("text", "must hold at least one visible character")
     return text
+
+
+def _is_visible(character: str) -> bool:
+    """Whether it shows by itself: no space, mark, filler or blank pattern."""
+    if not character.isprintable() or character in _BLANK:
+        return False
+    return unicodedata.category(character)[0] not in "MZC"
 
 
 def _printable(text: str) -> str:

@@ -90,6 +90,14 @@ def _wording(error: ErrorDetails) -> str:
             return f"must be at most {context['le']}{_shown(error['input'])}"
         case "int_type":
             return "must be a whole number"
+        case "string_type":
+            return "must be text"
+        case "bool_type":
+            return "must be true or false"
+        case "list_type":
+            return "must be a list"
+        case "model_type" | "model_attributes_type":
+            return "must be an object"
         case "string_too_short" | "too_short":
             return "must not be empty"
         case "string_pattern_mismatch":
