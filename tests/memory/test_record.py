@@ -308,7 +308,7 @@ def test_records_belong_to_the_local_owner(memory: Memory, shop: Shop) -> None:
         assert db.all("SELECT DISTINCT owner_id FROM records") == [(owner,)]
 
 
-@pytest.mark.spec("R-011")
+@pytest.mark.spec("R-011", "R-160")
 def test_saving_does_not_touch_the_search_index(memory: Memory, shop: Shop) -> None:
     memory.index()
     with memory.call.chats.database.reading() as db:
