@@ -50,7 +50,10 @@ def find_quote(quote: str, text: str) -> str | None:
     if start is None:
         return None
     offsets = _source_offsets(text)
-    return text[offsets[start] : offsets[start + len(folded_quote)]].strip()
+    end = start + len(folded_quote)
+    while offsets[end] == offsets[end - 1]:  # one character of the source can be two in NFC
+        end += 1
+    return text[offsets[start] : offsets[end]].strip()
 
 
 def kept_text(quote: str, text: str) -> str:
@@ -84,15 +87,21 @@ def _find(quote: str, text: str) -> int | None:
         return None
     start = text.find(quote)
     while start != -1:
-        end = start + len(quote)
-        if not (_cuts_word(text, start) or _cuts_word(text, end)):
+        if not (_cuts_word(text, start) or _cuts_word(text, start + len(quote))):
             return start
-        start = text.find(quote, start + 1)
+        start += 1
+        while _cuts_word(text, start):  # or a long run of one letter is searched for ever
+            start += 1
+        start = text.find(quote, start)
     return None
 
 
 def _cuts_word(text: str, at: int) -> bool:
-    return 0 < at < len(text) and _is_spaced(text[at - 1]) and _is_spaced(text[at])
+    if not 0 < at < len(text):
+        return False
+    if unicodedata.combining(text[at]):  # a letter and its marks are one, in every script
+        return True
+    return _is_spaced(text[at - 1]) and _is_spaced(text[at])
 
 
 def _is_spaced(character: str) -> bool:
@@ -135,7 +144,7 @@ def _segments(text: str) -> list[tuple[int, str]]:
 
 
 def _stands_alone(before: str, character: str) -> bool:
-    if unicodedata.combining(character):
+    if unicodedata.combining(unicodedata.normalize("NFD", character)[0]):
         return False
     joined = unicodedata.normalize("NFC", before + character)
     apart = unicodedata.normalize("NFC", before) + unicodedata.normalize("NFC", character)

@@ -1,4 +1,5 @@
 import unicodedata
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -6,6 +7,7 @@ from hypothesis import strategies as st
 
 from mash_plugin.records.evidence import (
     KEPT_CHARS,
+    _find,
     find_quote,
     fold,
     kept_text,
@@ -125,3 +127,42 @@ def test_of_a_huge_message_the_surroundings_of_the_quote_are_kept() -> None:
     assert len(kept) == KEPT_CHARS
     assert QUOTED in kept
     assert kept_text(QUOTED, QUOTED) == QUOTED
+
+
+MARKED = st.text(
+    "ae \u0301\u0340\u0344\u0f72\u0f73\u0958\u212b\u1100\u1161\u11a8\u0e01\u0e48", max_size=12
+)
+
+
+@pytest.mark.spec("R-014")
+@given(MARKED, st.integers(0, 12), st.integers(0, 12))
+def test_what_is_kept_is_found_again_whatever_marks_stand_around_it(
+    text: str, start: int, end: int
+) -> None:
+    kept = find_quote(text[start:end], text)
+    if kept is not None:
+        assert fold(kept) == fold(text[start:end])
+        assert quote_occurs_in(kept, text)
+
+
+@pytest.mark.spec("R-014")
+def test_a_letter_is_not_cut_from_its_mark() -> None:
+    assert find_quote("\u0e01", "\u212b \u0e01\u0e48") is None
+    assert find_quote("\u0e01\u0e48", "\u212b \u0e01\u0e48") == "\u0e01\u0e48"
+
+
+def test_a_long_run_of_one_letter_is_passed_over_as_a_whole() -> None:
+    text = _Counted("a" * 200_000)
+    assert find_quote("a" * 4_000, "a" * 200_000) is None
+    assert _find("a" * 4_000, text) is None
+    assert text.searches <= 2
+
+
+class _Counted(str):
+    """A text that counts how often it was searched."""
+
+    searches = 0
+
+    def find(self, *args: Any) -> int:
+        self.searches += 1
+        return super().find(*args)
