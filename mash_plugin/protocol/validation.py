@@ -16,6 +16,14 @@ from mash_plugin.errors import (
 from mash_plugin.protocol.requests import REQUESTS
 
 MAX_DEPTH = 32
+_WANTED = {
+    "int_type": "a whole number",
+    "string_type": "text",
+    "bool_type": "true or false",
+    "list_type": "a list",
+    "model_type": "an object",
+    "model_attributes_type": "an object",
+}
 _SAYS_LEAST = {"extra_forbidden": 2, "list_type": 1, "string_type": 1}
 
 
@@ -77,6 +85,8 @@ def _as_ours(errors: list[ErrorDetails]) -> MashError:
 
 def _wording(error: ErrorDetails) -> str:
     context = error.get("ctx", {})
+    if wanted := _WANTED.get(error["type"]):
+        return f"must be {wanted}"
     match error["type"]:
         case "missing":
             return "is required"
@@ -88,16 +98,6 @@ def _wording(error: ErrorDetails) -> str:
             return f"must be at least {context['ge']}{_shown(error['input'])}"
         case "less_than_equal":
             return f"must be at most {context['le']}{_shown(error['input'])}"
-        case "int_type":
-            return "must be a whole number"
-        case "string_type":
-            return "must be text"
-        case "bool_type":
-            return "must be true or false"
-        case "list_type":
-            return "must be a list"
-        case "model_type" | "model_attributes_type":
-            return "must be an object"
         case "string_too_short" | "too_short":
             return "must not be empty"
         case "string_pattern_mismatch":
