@@ -1,6 +1,7 @@
 """What must not be kept, shown or taken for the person's: private spans, credentials, pastes."""
 
 import re
+import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
@@ -67,6 +68,9 @@ def mask(text: str, extra: Sequence[str] = ()) -> str:
 
 def credential_kind(text: str) -> str | None:
     """The kind of the first known credential in the text, or None; never its value."""
+    if not text.isascii():  # wide letters and invisible characters do not hide one
+        text = unicodedata.normalize("NFKC", text)
+        text = "".join(c for c in text if unicodedata.category(c) != "Cf")
     low = text.lower()
     for kind, literals, _pattern in _RULES:
         if not any(literal in low for literal in literals):

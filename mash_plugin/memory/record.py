@@ -198,12 +198,16 @@ def _refuse_secrets(change: Json) -> None:
 
 
 def _refuse_private(call: Call, change: Json, cited: Sequence[Cited]) -> None:
-    """Nothing may repeat what stands in a private span of a cited chat (decisions 4.7)."""
+    """Nothing may repeat a private span of a cited chat or of the one that saves (R-176)."""
+    chats = [c.evidence.chat_id for c in cited]
+    if claimed := call.caller.session_id:  # a claim is good enough to refuse by
+        own = call.chats.refresh_session(claimed, call.now)
+        chats += [own] if own else []
     texts = [text for _, text in _texts(change)] + [c.evidence.quote for c in cited]
     with call.chats.database.reading() as db:
-        for chat_id in dict.fromkeys(c.evidence.chat_id for c in cited):
+        for chat_id in dict.fromkeys(chats):
             if repeats_private_text(db, texts, call.chats.private_key, chat_id):
-                raise PrivateText("A text repeats private text of a cited chat.")
+                raise PrivateText("A text repeats private text of a cited chat, or of this one.")
 
 
 def _saving_session(call: Call, change: Json, cited: Sequence[Cited]) -> str | None:

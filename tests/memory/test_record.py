@@ -273,6 +273,16 @@ def test_what_a_private_span_says_is_not_saved_elsewhere(memory: Memory, shop: S
     assert memory.count_records() == 0
 
 
+def test_private_text_of_the_session_that_saves_is_refused_whatever_is_cited(
+    memory: Memory, shop: Shop, second_shop: ClaudeTranscript
+) -> None:
+    second_shop.person("<private>the launch is on the ninth of May</private> Note that.")
+    memory.come_from(session_id="s-2")
+    with pytest.raises(PrivateText):
+        memory.create(body("Note: the launch is on the ninth of May."), SAID)
+    assert memory.count_records() == 0
+
+
 def test_a_credential_is_refused_by_field_and_never_repeated(memory: Memory, shop: Shop) -> None:
     secret = "ghp_" + "a1B2" * 9 + "xyz0"
     with pytest.raises(CredentialText, match="statement") as caught:

@@ -50,6 +50,13 @@ def test_a_key_is_known_by_its_kind(kind: str) -> None:
     assert credential_kind(f"see {KEYS[kind]} there") == kind
 
 
+@pytest.mark.spec("R-177")
+def test_a_key_is_known_through_wide_letters_and_what_cannot_be_seen() -> None:
+    key = KEYS["GitHub token"]
+    assert credential_kind(f"{key[:9]}\u200b{key[9:]}") == "GitHub token"
+    assert credential_kind("\uff47" + key[1:]) == "GitHub token"
+
+
 @pytest.mark.parametrize(
     "text",
     [
