@@ -2,10 +2,13 @@
 
 import os
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 
 from mash_plugin import agents
 from mash_plugin.chats.index import ChatIndex
 from mash_plugin.config import SWITCHES, Settings, read_settings
+from mash_plugin.daemon.clock import now_ms
+from mash_plugin.errors import MashError
 from mash_plugin.memory.call import Call, Caller
 from mash_plugin.paths import Paths
 from mash_plugin.store import queries
@@ -74,6 +77,11 @@ class Node:
             roots.update(dict.fromkeys(agents.transcript_roots(settings, self._environ | place)))
         return list(roots)
 
+    @property
+    def must_exit(self) -> bool:
+        """Whether a file failed in a way that only a new process may look at again."""
+        return self.store.must_exit or self._chats_file.must_exit
+
     def checkpoint(self) -> None:
         """Move both write-ahead logs into their files, as far as readers allow."""
         self.store.checkpoint("PASSIVE")
@@ -95,7 +103,15 @@ class Node:
         }
 
     def close(self) -> None:
-        """Close both files; the last connection leaves no log behind."""
+        """Close both files; the last connection leaves no log behind.
+
+        The day's backup is made first if it is due: a first day may be short, and a store
+        whose file was deleted meanwhile is still whole in the open connection.
+        """
+        from mash_plugin.store.backup import daily
+
+        with suppress(MashError):
+            daily(self.store, self.paths.backups, now_ms())
         self._chats_file.close()
         self.store.close()
 

@@ -4,7 +4,6 @@ import os
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mash_plugin.daemon.clock import now_ms
@@ -20,14 +19,14 @@ if TYPE_CHECKING:
 REOPEN_AFTER_S = 5.0
 
 
-@dataclass(slots=True)
 class Load:
     """What the server tells of itself, for `status`."""
 
-    connections: int = 0
-    leases: int = 0
-    hooks_answered: int = 0
-    calls_answered: int = 0
+    def __init__(self) -> None:
+        self.connections = 0
+        self.leases = 0
+        self.hooks_answered = 0
+        self.calls_answered = 0
 
 
 class Requests:
@@ -109,6 +108,8 @@ class Requests:
 
     def note_answer(self) -> None:
         """Called by the server after each answer."""
+        if self.node and self.node.must_exit:
+            self.stop("store-failed")
         if self.node and not self.has_answered:
             self.has_answered = True
             threading.Thread(target=self.start_workers, daemon=True).start()

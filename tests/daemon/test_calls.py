@@ -12,7 +12,10 @@ from typing import Any
 import pytest
 
 from mash_plugin import client
+from mash_plugin.daemon.log import Log
+from mash_plugin.daemon.requests import Requests
 from mash_plugin.errors import DaemonUnavailable, InvalidArgument, Sandboxed
+from mash_plugin.store.backup import verify
 from tests.support.daemons import Place, event
 from tests.support.polling import eventually
 from tests.support.transcripts import ClaudeTranscript
@@ -222,6 +225,32 @@ def test_the_daily_backup_is_made_and_a_clean_end_leaves_no_log(
     daemon.send_signal(signal.SIGTERM)
     assert daemon.wait(20) == 0
     assert not [p.name for p in Path(place.paths.data).iterdir() if p.name.endswith("-wal")]
+
+
+def test_a_store_deleted_under_the_daemon_is_kept_as_a_backup_when_it_stops(
+    place: Place, session: ClaudeTranscript
+) -> None:
+    daemon = place.start()
+    place.call("record", candidate("one"))
+    for file in Path(place.paths.data).glob("records.db*"):
+        file.unlink()
+    daemon.send_signal(signal.SIGTERM)
+    assert daemon.wait(20) == 0
+    (backup,) = Path(place.paths.backups).iterdir()
+    assert verify(str(backup)).counts["records"] == 1
+
+
+def test_a_daemon_whose_store_failed_ends_after_its_answer(place: Place) -> None:
+    reasons: list[str] = []
+    requests = Requests(place.paths, Log(str(place.root / "log")))
+    requests.stop = reasons.append
+    node = requests.open_node()
+    requests.note_answer()
+    assert reasons == []
+    node.store.must_exit = True
+    requests.note_answer()
+    requests.close()
+    assert reasons == ["store-failed"]
 
 
 def test_a_made_up_time_is_obeyed_only_in_tests(place: Place, tmp_path: Path) -> None:
