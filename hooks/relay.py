@@ -235,7 +235,8 @@ class Place:
             return [versioned(encoded(sys.executable)), b"-I", b"-m", b"mash_plugin.daemon"]
         for folder in self.env.get(b"PATH", b"").split(b":"):
             if folder.startswith(b"/") and posix.access(folder + b"/mash", posix.X_OK):
-                return [folder + b"/mash", b"daemon", b"start"]
+                # Plain `start` would wait for the gate that this process holds.
+                return [folder + b"/mash", b"daemon", b"start", b"--foreground"]
         raise Silence
 
     def environment(self):
@@ -290,7 +291,7 @@ def await_daemon(place):
             ended, status = posix.waitpid(child, posix.WNOHANG)
             if ended and status:
                 raise Silence
-            if ended and place.is_installed:
+            if ended:
                 child = None  # it met a daemon that was on its way out
         select.poll().poll(3 if child else 12)
 

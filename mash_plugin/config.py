@@ -1,7 +1,7 @@
 """Settings: config.toml and the MASH_* switches (decisions 1, configuration table)."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from mash_plugin.errors import InvalidArgument
 
@@ -9,8 +9,7 @@ OFF_WORDS = frozenset({"off", "0", "false", "no"})
 SWITCHES = ("MASH_RECORD_CAPTURE", "MASH_RECORD_RECALL", "MASH_FILE_RECALL", "MASH_INTERNAL")
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(NamedTuple):
     """What the person chose. Either one of file and environment set to off means off."""
 
     records_enabled: bool = True
@@ -30,7 +29,7 @@ class Settings:
     codex_roots: tuple[str, ...] = ()
     is_internal: bool = False
     """The call comes from an agent that we started ourselves: hooks stay silent."""
-    problem: str | None = field(default=None, compare=False)
+    problem: str | None = None
     """Why the file could not be read; hooks then use the defaults."""
 
 

@@ -9,15 +9,14 @@ import os
 import pwd
 import stat
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from mash_plugin.errors import UnsafePlace
 
 SOCKET_NAME = "s.sock"
 
 
-@dataclass(frozen=True, slots=True)
-class Paths:
+class Paths(NamedTuple):
     """Absolute paths; nothing is created by asking for them."""
 
     run: str

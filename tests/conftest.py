@@ -1,7 +1,7 @@
 """What many tests share: a home of its own, open stores, a clock, and the standard chats."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -102,11 +102,11 @@ class Memory:
 
     def set(self, **settings: Any) -> None:
         """Change settings."""
-        self.call = replace(self.call, settings=replace(self.call.settings, **settings))
+        self.call = self.call._replace(settings=self.call.settings._replace(**settings))
 
     def come_from(self, **caller: Any) -> None:
         """Change who calls."""
-        self.call = replace(self.call, caller=Caller(**caller))
+        self.call = self.call._replace(caller=Caller(**caller))
 
     def on_wait(self, act: Callable[[float], None]) -> None:
         """What happens while the daemon waits for a host to flush."""
@@ -115,14 +115,14 @@ class Memory:
             self.waited.append(seconds)
             act(seconds)
 
-        self.call = replace(self.call, wait=wait)
+        self.call = self.call._replace(wait=wait)
 
     def index(self) -> tuple[str, ...]:
         """Index everything; the chats that were rewritten."""
         return self.call.chats.refresh_all(self.clock.now).rewritten
 
     def _now(self) -> Call:
-        return replace(self.call, now=self.clock.now)
+        return self.call._replace(now=self.clock.now)
 
 
 @dataclass

@@ -1,8 +1,7 @@
 """What the product knows of a host: hook events, transcripts and messages, without its quirks."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 from mash_plugin.records.model import Author
 
@@ -10,8 +9,7 @@ HookName = Literal["session-start", "file-read", "prompt-submit", "reminder-time
 MessageRole = Literal["user", "assistant", "tool", "system"]
 
 
-@dataclass(frozen=True, slots=True)
-class HookEvent:
+class HookEvent(NamedTuple):
     """One hook call, as both hosts can tell it."""
 
     agent: str
@@ -32,8 +30,7 @@ class HookEvent:
     """The prompt was written by the host or an agent: no reminder for it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(NamedTuple):
     """One message of a transcript."""
 
     id: str
@@ -59,8 +56,7 @@ class Message:
     """
 
 
-@dataclass(frozen=True, slots=True)
-class TranscriptFile:
+class TranscriptFile(NamedTuple):
     """One transcript on disk, as the host names it."""
 
     agent: str
@@ -70,23 +66,23 @@ class TranscriptFile:
     is_subagent: bool = False
 
 
-@dataclass(slots=True)
 class ReaderState:
     """What a reader must remember between two reads of one file; plain JSON values only."""
 
-    session_id: str | None = None
-    project_path: str | None = None
-    title: str | None = None
-    parent_session: str | None = None
-    is_subagent: bool = False
-    """The transcript itself says so: a rollout of Codex does not by its name."""
-    remote_url: str | None = None
-    """The origin remote, where the transcript itself tells it (Codex)."""
-    ordinal: int = 0
-    """How many messages have been read."""
-    lines_skipped: int = 0
-    """How many lines were not JSON, as a crashed client leaves them."""
-    extra: dict[str, Any] = field(default_factory=dict)
+    def __init__(self) -> None:
+        self.session_id: str | None = None
+        self.project_path: str | None = None
+        self.title: str | None = None
+        self.parent_session: str | None = None
+        self.is_subagent = False
+        """The transcript itself says so: a rollout of Codex does not by its name."""
+        self.remote_url: str | None = None
+        """The origin remote, where the transcript itself tells it (Codex)."""
+        self.ordinal = 0
+        """How many messages have been read."""
+        self.lines_skipped = 0
+        """How many lines were not JSON, as a crashed client leaves them."""
+        self.extra: dict[str, Any] = {}
 
 
 class TranscriptReader(Protocol):

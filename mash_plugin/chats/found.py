@@ -3,8 +3,7 @@
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 from mash_plugin.agents.events import Agent, TranscriptFile
 from mash_plugin.agents.lines import open_transcript
@@ -18,8 +17,7 @@ from mash_plugin.store.sqlite import Database
 Ready = tuple[Beginning, Stretch]
 
 
-@dataclass(frozen=True, slots=True)
-class Transcripts:
+class Transcripts(NamedTuple):
     """The transcripts that may be read, as they lie on disk."""
 
     database: Database

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 from mash_plugin.agents import agent_named
 from mash_plugin.agents.events import Agent, TranscriptFile
@@ -59,7 +58,7 @@ class ChatIndex:
         if run.rewritten:  # what a rebuilt chat has in a second file is to be read once more
             take_in_all(run)
         forget_memo()
-        return replace(run.report, rewritten=tuple(run.rewritten))
+        return run.report._replace(rewritten=tuple(run.rewritten))
 
     def _refresh(self, file: TranscriptFile, now: int) -> str | None:
         around = self._around(now, ())
@@ -72,7 +71,7 @@ class ChatIndex:
                 settled = settle(db, *found, around)
         if settled.rebuilt:
             for path in self._transcripts.beside(file):
-                self._refresh(replace(file, path=path), now)
+                self._refresh(file._replace(path=path), now)
         return settled.chat_id
 
     def _around(self, now: int, deny: Sequence[str]) -> Surroundings:

@@ -4,8 +4,8 @@ import os
 import re
 import stat
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from mash_plugin.config import is_off
 from mash_plugin.paths import passwd_home
@@ -30,8 +30,7 @@ _REMOTE_SCHEMES = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Project:
+class Project(NamedTuple):
     """A folder that people work in: its real path, and its repository's identity if it has one."""
 
     root: str

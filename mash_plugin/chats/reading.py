@@ -1,8 +1,7 @@
 """Read chats and messages back."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import orjson
 
@@ -17,8 +16,7 @@ TEXT_CHARS_IN_PAGE = 8_000
 MessageRole = Literal["user", "assistant", "tool", "system"]
 
 
-@dataclass(frozen=True, slots=True)
-class Chat:
+class Chat(NamedTuple):
     """One session of an agent, as indexed."""
 
     id: str
@@ -35,8 +33,7 @@ class Chat:
     number: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class StoredMessage:
+class StoredMessage(NamedTuple):
     """One message in its place in a chat."""
 
     id: str

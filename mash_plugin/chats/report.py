@@ -1,10 +1,9 @@
 """What an index run tells of itself."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
+class Progress(NamedTuple):
     """How far a full index has come."""
 
     files: int
@@ -13,8 +12,7 @@ class Progress:
     bytes_total: int
 
 
-@dataclass(frozen=True, slots=True)
-class IndexReport:
+class IndexReport(NamedTuple):
     """What an index run found."""
 
     files: int = 0

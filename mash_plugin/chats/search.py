@@ -3,7 +3,7 @@
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from mash_plugin.chats.project import Project
 from mash_plugin.chats.reading import Chat, MessageRole, as_chat
@@ -30,8 +30,7 @@ FREQUENCIES_KEPT = 4_096
 _Filter = dict[str, str | int | None]
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(NamedTuple):
     """One found message, with the chat that it is shown in."""
 
     chat_id: str
@@ -105,8 +104,7 @@ def chats_mentioning_file(
     return newest[:limit]
 
 
-@dataclass(frozen=True, slots=True)
-class _Attempt:
+class _Attempt(NamedTuple):
     """One full-text query; common words take the newest, which costs no look at all the others."""
 
     match: str

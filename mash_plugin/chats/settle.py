@@ -2,8 +2,7 @@
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 from mash_plugin.agents.events import Message, ReaderState, TranscriptFile
 from mash_plugin.chats.blocks import blocks_to_compare, blocks_unchanged
@@ -28,8 +27,7 @@ READER_VERSION = 1
 TITLE_CHARS = 120
 
 
-@dataclass(frozen=True, slots=True)
-class Surroundings:
+class Surroundings(NamedTuple):
     """What a stretch needs beside its file."""
 
     private_key: bytes
@@ -37,8 +35,7 @@ class Surroundings:
     now: int
 
 
-@dataclass(frozen=True, slots=True)
-class Settled:
+class Settled(NamedTuple):
     """What one stretch took in."""
 
     chat_id: str | None
@@ -54,8 +51,7 @@ class Settled:
     """The chat that a rewritten transcript has replaced, at the last stretch."""
 
 
-@dataclass(frozen=True, slots=True)
-class Beginning:
+class Beginning(NamedTuple):
     """A transcript that has something new: from where, and which row that belongs to."""
 
     file: TranscriptFile
@@ -91,7 +87,7 @@ def begin(
 def begin_next(db: Connection, beginning: Beginning) -> Beginning:
     """The beginning of the stretch after one that was just stored."""
     row = load_file(db, beginning.file.path) or beginning.row
-    return replace(beginning, row=row, stored=row)
+    return beginning._replace(row=row, stored=row)
 
 
 def settle(db: Connection, beginning: Beginning, stretch: Stretch, around: Surroundings) -> Settled:
@@ -106,8 +102,7 @@ def settle(db: Connection, beginning: Beginning, stretch: Stretch, around: Surro
     if _is_off(state, around):
         return Settled(name)
     is_finished = stretch.is_finished or stretch.end >= status.st_size
-    row = replace(
-        row,
+    row = row._replace(
         device=_signed(status.st_dev),
         inode=_signed(status.st_ino),
         size=status.st_size if is_finished else -1,
@@ -152,7 +147,7 @@ def _place(
         name = chat_id(file.agent, file.session_id)
         number = insert_chat(db, name, file.agent, file.session_id, file.is_subagent, around.now)
         chat = ChatState(number, row.generation, 0, "")
-        settled = replace(settled, chat_id=name)
+        settled = settled._replace(chat_id=name)
     is_live = row.generation == chat.generation
     place = Place(
         chat.chat_no,
@@ -180,8 +175,8 @@ def _place(
                 "fingerprint": place.chain,
             },
         )
-    save_file(db, replace(row, chat_no=chat.chat_no, ordinal=place.ordinal, chain=place.chain))
-    return replace(settled, new_messages=new, rebuilt=rebuilt)
+    save_file(db, row._replace(chat_no=chat.chat_no, ordinal=place.ordinal, chain=place.chain))
+    return settled._replace(new_messages=new, rebuilt=rebuilt)
 
 
 def _first_row(
@@ -216,8 +211,7 @@ def _first_row(
 
 def _start_over(row: FileRow, chat: ChatState | None) -> FileRow:
     generation = max(row.generation, chat.generation) + 1 if chat else row.generation
-    return replace(
-        row,
+    return row._replace(
         size=-1,
         offset=0,
         block_sums=b"",

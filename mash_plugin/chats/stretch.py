@@ -1,7 +1,7 @@
 """Read one stretch of one transcript into messages and their words; touches no database."""
 
-from dataclasses import dataclass, field, fields
-from typing import Any, BinaryIO
+from dataclasses import dataclass, field
+from typing import Any, BinaryIO, NamedTuple
 
 import orjson
 
@@ -13,8 +13,7 @@ from mash_plugin.tokens import index_text
 SEARCHED_ROLES = frozenset({"user", "assistant"})
 
 
-@dataclass(frozen=True, slots=True)
-class From:
+class From(NamedTuple):
     """Where a stretch begins, and what is known of all before it."""
 
     offset: int
@@ -68,15 +67,17 @@ def read_stretch(
     stretch.bytes_skipped += sum(m.bytes_left_out for m in stretch.messages)
     stretch.tokens = [_tokens(m) for m in stretch.messages]
     stretch.block_sums = grow_sums(handle.fileno(), at.block_sums, at.offset, stretch.end)
-    stretch.reader = orjson.dumps(state).decode()
+    stretch.reader = orjson.dumps(vars(state)).decode()
     return stretch
 
 
 def reader_state(text: str) -> ReaderState:
     """The state of a reader as it was stored."""
     values: dict[str, Any] = orjson.loads(text)
-    names = {f.name for f in fields(ReaderState)}
-    return ReaderState(**{k: v for k, v in values.items() if k in names})
+    state = ReaderState()
+    for name in vars(state).keys() & values.keys():
+        setattr(state, name, values[name])
+    return state
 
 
 def _tokens(message: Message) -> str | None:

@@ -3,7 +3,6 @@
 import json
 import os
 from collections.abc import Mapping, MutableMapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +20,8 @@ def planned_paths(environ: Mapping[str, str]) -> Paths:
     if paths.home is not None or os.path.exists(pin_file()):
         return paths
     pins = _new_pins()
-    return replace(
-        paths, config_file=os.path.join(pins["config"], "config.toml"), data=pins["data"]
-    )
+    config_file = os.path.join(pins["config"], "config.toml")
+    return paths._replace(config_file=config_file, data=pins["data"])
 
 
 def write_pins(environ: Mapping[str, str]) -> None:

@@ -4,7 +4,6 @@ import os
 import signal
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 
 from mash_plugin.daemon import lifecycle
 from mash_plugin.daemon.log import Log
@@ -76,11 +75,11 @@ def limits_of(arguments: list[str]) -> Limits:
     for name, value in zip(arguments[::2], arguments[1::2], strict=True):
         match name:
             case "--idle-s":
-                limits = replace(limits, idle_s=float(value))
+                limits = limits._replace(idle_s=float(value))
             case "--tick-s":
-                limits = replace(limits, tick_s=float(value))
+                limits = limits._replace(tick_s=float(value))
             case "--frame-s":
-                limits = replace(limits, frame_s=float(value))
+                limits = limits._replace(frame_s=float(value))
             case _:
                 raise SystemExit(f"mash: unknown option {name}")
     return limits

@@ -1,6 +1,5 @@
 """The chat tools: their requests to pages of the chat index, as JSON."""
 
-from dataclasses import asdict
 from typing import Any
 
 from mash_plugin.chats import reading, search
@@ -84,7 +83,7 @@ def search_chats(call: Call, request: dict[str, Any]) -> dict[str, Any]:
         )
     shown = masking(call.settings)
     return _page(
-        {"hits": [_masked(asdict(h), shown) for h in hits]}, offset + limit if has_more else None
+        {"hits": [_masked(h._asdict(), shown) for h in hits]}, offset + limit if has_more else None
     )
 
 

@@ -1,8 +1,7 @@
 """What the bytes of one connection say (`wire`): pure, fed as they come."""
 
 import json
-from dataclasses import dataclass, field
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 from mash_plugin import wire
 from mash_plugin.errors import InvalidArgument, MashError, TooLarge, UpgradeNeeded
@@ -11,8 +10,7 @@ LOOKS = 16
 """How often a body is tried for completeness; then only the end of input tells."""
 
 
-@dataclass(frozen=True, slots=True)
-class HookFrame:
+class HookFrame(NamedTuple):
     """One hook's call."""
 
     name: str
@@ -21,8 +19,7 @@ class HookFrame:
     body: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class ToolFrame:
+class ToolFrame(NamedTuple):
     """One request for a method."""
 
     method: str
@@ -30,8 +27,7 @@ class ToolFrame:
     caller: dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Refused:
+class Refused(NamedTuple):
     """Bytes that are no request; `error` is told to tools, hooks hear nothing."""
 
     error: MashError | None = None
@@ -45,16 +41,16 @@ NEWER_HOOK: Final = "newer-hook"
 Frame = HookFrame | ToolFrame | Refused | Literal["lease", "newer-hook"]
 
 
-@dataclass(slots=True)
 class Incoming:
     """The bytes of one connection until they are a frame."""
 
-    data: bytearray = field(default_factory=bytearray)
-    hook: HookFrame | None = None
-    """The hook whose body is still coming."""
-    looks_left: int = LOOKS
-    seen: int = 0
-    """How much of `data` holds no newline."""
+    def __init__(self) -> None:
+        self.data = bytearray()
+        self.hook: HookFrame | None = None
+        """The hook whose body is still coming."""
+        self.looks_left = LOOKS
+        self.seen = 0
+        """How much of `data` holds no newline."""
 
     def feed(self, chunk: bytes) -> Frame | None:
         """Take the next bytes; the frame when it is whole."""

@@ -3,8 +3,7 @@
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 from mash_plugin.agents import agent_named
 from mash_plugin.agents.events import Agent, HookEvent
@@ -42,8 +41,7 @@ class HookNode(Protocol):
     def transcript_roots(self) -> list[tuple[str, str]]: ...
 
 
-@dataclass(frozen=True, slots=True)
-class _Hook:
+class _Hook(NamedTuple):
     """One hook call with what it may do."""
 
     node: HookNode

@@ -11,7 +11,7 @@ import socket
 import stat
 import time
 from contextlib import suppress
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from mash_plugin.errors import UnsafePlace
 from mash_plugin.paths import SOCKET_NAME, Paths
@@ -22,16 +22,14 @@ REPLACEMENT_PAUSE_S = 60
 _LOCK_FLAGS = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-@dataclass(frozen=True, slots=True)
-class Identity:
+class Identity(NamedTuple):
     """Which file a path named when we made it."""
 
     device: int
     inode: int
 
 
-@dataclass(frozen=True, slots=True)
-class Lock:
+class Lock(NamedTuple):
     """The lifetime lock of the one daemon."""
 
     fd: int

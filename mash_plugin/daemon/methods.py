@@ -4,7 +4,6 @@ import importlib
 import os
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from mash_plugin import wire
@@ -104,7 +103,7 @@ def status(requests: Requests, params: Mapping[str, Any]) -> dict[str, Any]:
         "config": paths.config_file,
         "log": paths.log,
     }
-    body["load"] = asdict(requests.load)
+    body["load"] = dict(vars(requests.load))
     if requests.node is None:
         return body
     node = requests.node
@@ -177,8 +176,8 @@ def _index_state(workers: "Workers") -> dict[str, Any]:
     return {
         "run": run.number,
         "running": run.is_running,
-        "progress": asdict(run.progress) if run.progress else None,
-        "report": asdict(run.report) if run.report else None,
+        "progress": run.progress._asdict() if run.progress else None,
+        "report": run.report._asdict() if run.report else None,
         "error": run.error,
     }
 

@@ -7,8 +7,8 @@ import socket
 import time
 from collections import deque
 from contextlib import suppress
-from dataclasses import dataclass, field
 from functools import partial
+from typing import NamedTuple
 
 from mash_plugin import wire
 from mash_plugin.daemon import lifecycle
@@ -31,8 +31,7 @@ LAST_WORDS_S = 0.5
 LAST_WORK_S = 5.0
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(NamedTuple):
     """How much, and for how long."""
 
     connections: int = 256
@@ -44,17 +43,17 @@ class Limits:
     """How often the daemon looks whether its socket and its lock are still its own."""
 
 
-@dataclass(slots=True, eq=False)
 class Connection:
     """One client."""
 
-    socket: socket.socket
-    since: float
-    """When it connected, or when its reply was ready."""
-    incoming: Incoming = field(default_factory=Incoming)
-    outgoing: bytes = b""
-    is_working: bool = False
-    is_lease: bool = False
+    def __init__(self, accepted: socket.socket, since: float) -> None:
+        self.socket = accepted
+        self.since = since
+        """When it connected, or when its reply was ready."""
+        self.incoming = Incoming()
+        self.outgoing = b""
+        self.is_working = False
+        self.is_lease = False
 
 
 class DaemonServer:

@@ -5,7 +5,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 
 from mash_plugin.chats.index import IndexReport, Progress
 from mash_plugin.daemon.clock import now_ms
@@ -178,7 +178,7 @@ class Workers:
             raise
         finally:
             run.is_running = False
-        self._log.write("index", **asdict(run.report) | {"rewritten": len(run.report.rewritten)})
+        self._log.write("index", **run.report._asdict() | {"rewritten": len(run.report.rewritten)})
 
     def _recheck(self) -> None:
         from mash_plugin.memory.freshness import recheck_rebuilt

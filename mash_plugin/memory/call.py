@@ -1,16 +1,15 @@
 """What every use case works with: the open stores, the settings, the time and the caller."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from time import sleep
+from typing import NamedTuple
 
 from mash_plugin.chats.index import ChatIndex
 from mash_plugin.config import Settings
 from mash_plugin.store.sqlite import Database
 
 
-@dataclass(frozen=True, slots=True)
-class Caller:
+class Caller(NamedTuple):
     """Who asks, as far as it can be told; every field is a claim except `is_terminal`."""
 
     agent: str | None = None
@@ -20,8 +19,7 @@ class Caller:
     is_terminal: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(NamedTuple):
     """One request at one moment."""
 
     store: Database

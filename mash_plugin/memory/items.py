@@ -1,8 +1,7 @@
 """A record as recall and lists show it (R-091)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from mash_plugin.config import Settings
 from mash_plugin.memory.scopes import scope_json
@@ -12,8 +11,7 @@ from mash_plugin.records.model import RecordStatus, Revision
 from mash_plugin.store.records import Head
 
 
-@dataclass(frozen=True, slots=True)
-class Masking:
+class Masking(NamedTuple):
     """How texts leave the store: with known credentials masked, as configured (R-177)."""
 
     is_on: bool

@@ -1,15 +1,14 @@
 """Who may establish what: the person's own words, or the agent's for its own choices."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from mash_plugin.errors import AgentCitationRequired, EndorsementRequired, EvidenceRequired
 from mash_plugin.records.approvals import is_bare_approval
 from mash_plugin.records.model import Author, Body, Evidence
 
 
-@dataclass(frozen=True, slots=True)
-class Cited:
+class Cited(NamedTuple):
     """One resolved citation with what authority needs to know of it."""
 
     evidence: Evidence
@@ -19,8 +18,7 @@ class Cited:
     """The agent's message directly before it, for a message of the person."""
 
 
-@dataclass(frozen=True, slots=True)
-class Trust:
+class Trust(NamedTuple):
     """Whose words count as the person's beside those that are surely typed."""
 
     inferred: bool = True

@@ -5,9 +5,8 @@ as "always" proves nothing, the form of the sentence decides.
 """
 
 import re
-from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from mash_plugin.privacy import persons_own, split_private
 
@@ -39,8 +38,7 @@ def reminder_due(first_seen_at: int, last_reminder_at: int | None, now: int) -> 
     return now - since >= REMINDER_MS
 
 
-@dataclass(frozen=True, slots=True)
-class _Cues:
+class _Cues(NamedTuple):
     """The compiled groups of one language."""
 
     said: Any

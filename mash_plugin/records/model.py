@@ -1,7 +1,6 @@
 """The nouns of memory: scope, body, evidence, revision, record (specification 3.1-3.4, 5)."""
 
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 Kind = Literal["decision", "preference", "fact"]
 State = Literal["proposed", "accepted", "active", "current", "superseded", "withdrawn", "retracted"]
@@ -30,16 +29,14 @@ RETIRED_STATES: dict[Kind, tuple[State, ...]] = {
 FRESH: tuple[EvidenceStatus, ...] = ("matching", "unindexed")
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
+class Scope(NamedTuple):
     """Where a record holds: `value` is "" for personal, else identity, path or chat ID."""
 
     kind: ScopeKind
     value: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Body:
+class Body(NamedTuple):
     """What a revision says. Fields of other kinds are None or empty; times are Unix ms."""
 
     kind: Kind
@@ -70,8 +67,7 @@ class Body:
         return self.kind == "decision" and self.decided_by != "agent"
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(NamedTuple):
     """One verified citation: the source's own characters and what was seen of their author."""
 
     chat_id: str
@@ -87,8 +83,7 @@ class Evidence:
     recorded_at: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Revision:
+class Revision(NamedTuple):
     """One immutable wording of a record with the evidence that it was saved with."""
 
     revision: int
@@ -99,8 +94,7 @@ class Revision:
     """The session that saved it (decisions 3.9)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(NamedTuple):
     """A record as its head revision shows it."""
 
     id: str

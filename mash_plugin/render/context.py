@@ -1,9 +1,8 @@
 """The blocks that an agent is reminded with: at session start, on resume, and with a file."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import tzinfo
-from typing import Any
+from typing import Any, NamedTuple
 
 from mash_plugin.render.text import clean, fit_lines, json_line, local_date, shorten, shown_bytes
 
@@ -23,8 +22,7 @@ CAUTION = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ChatHint:
+class ChatHint(NamedTuple):
     """An earlier chat, as one line shows it."""
 
     id: str

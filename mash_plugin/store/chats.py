@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, fields
+from typing import NamedTuple
 
 import orjson
 
@@ -12,8 +12,7 @@ from mash_plugin.store.sqlite import Connection
 SQL = load("chats")
 
 
-@dataclass(frozen=True, slots=True)
-class FileRow:
+class FileRow(NamedTuple):
     """How far one transcript has been read, and what its reader must remember."""
 
     path: str
@@ -42,8 +41,7 @@ class FileRow:
         return (self.size, self.mtime_ns, self.inode) == (status.st_size, status.st_mtime_ns, inode)
 
 
-@dataclass(frozen=True, slots=True)
-class ChatState:
+class ChatState(NamedTuple):
     """Where a chat stands: its live generation, its length and its fingerprint."""
 
     chat_no: int
@@ -52,8 +50,7 @@ class ChatState:
     fingerprint: str
 
 
-@dataclass(frozen=True, slots=True)
-class KnownMessage:
+class KnownMessage(NamedTuple):
     """A stored message, as far as a new reading compares it."""
 
     seq: int
@@ -71,15 +68,15 @@ def load_file(db: Connection, path: str) -> FileRow | None:
     row = db.one(SQL.file_by_path, {"path": path})
     if row is None:
         return None
-    values = dict(zip((f.name for f in fields(FileRow)), row, strict=True))
-    return FileRow(**{**values, "is_subagent": bool(values["is_subagent"])})
+    found = FileRow._make(row)
+    return found._replace(is_subagent=bool(found.is_subagent))
 
 
 def save_file(db: Connection, row: FileRow) -> None:
     """Remember how far a transcript has been read."""
     # No upsert: a statement that needs a savepoint makes FTS5 write its memory out.
     is_known = db.one(SQL.is_known_file, {"path": row.path}) is not None
-    db.run(SQL.update_file if is_known else SQL.insert_file, asdict(row))
+    db.run(SQL.update_file if is_known else SQL.insert_file, row._asdict())
 
 
 def chat_state(db: Connection, source: str, session_id: str) -> ChatState | None:

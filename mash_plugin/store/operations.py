@@ -2,8 +2,7 @@
 
 import hashlib
 import hmac
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -14,16 +13,14 @@ from mash_plugin.store.sqlite import Connection
 _SQL = load("operations")
 
 
-@dataclass(frozen=True, slots=True)
-class Identity:
+class Identity(NamedTuple):
     """Whose store this is, and the secret that its operation IDs are hashed with."""
 
     owner: str
     secret: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Receipt:
+class Receipt(NamedTuple):
     """What was answered to a request; `receipt` is None once its record was forgotten."""
 
     request_key: bytes | None

@@ -2,7 +2,6 @@
 
 import hashlib
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from heapq import merge
 from itertools import islice
 from typing import Any, NamedTuple
@@ -41,8 +40,7 @@ class Head(NamedTuple):
     weak_tokens: str
 
 
-@dataclass(frozen=True, slots=True)
-class Linked:
+class Linked(NamedTuple):
     """A link as one of its ends sees it, with the other end's head."""
 
     direction: str

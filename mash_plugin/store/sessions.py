@@ -6,7 +6,7 @@ show a block twice; records are never kept here.
 
 import threading
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from mash_plugin.errors import MashError
 from mash_plugin.store import queries
@@ -21,20 +21,20 @@ Shown = tuple[str, str, str]
 _sql = queries.load("sessions")
 
 
-@dataclass(slots=True)
 class SessionState:
     """One session as its hooks have seen it; times in Unix ms."""
 
-    agent: str
-    first_seen_at: int
-    last_activity_at: int
-    last_reminder_at: int | None = None
-    last_full_block_at: int | None = None
-    shown_sources: set[str] = field(default_factory=set)
-    shown: set[Shown] = field(default_factory=set)
-    unsaved_shown: dict[Shown, int] = field(default_factory=dict)
-    forgot_shown: bool = False
-    """A compaction emptied `shown`; the saved rows must go too."""
+    def __init__(self, agent: str, first_seen_at: int, last_activity_at: int) -> None:
+        self.agent = agent
+        self.first_seen_at = first_seen_at
+        self.last_activity_at = last_activity_at
+        self.last_reminder_at: int | None = None
+        self.last_full_block_at: int | None = None
+        self.shown_sources: set[str] = set()
+        self.shown: set[Shown] = set()
+        self.unsaved_shown: dict[Shown, int] = {}
+        self.forgot_shown = False
+        """A compaction emptied `shown`; the saved rows must go too."""
 
 
 class HookState:
@@ -180,15 +180,11 @@ class HookState:
         if row is None:
             return None
         agent, first, last, reminder, block, sources = row
-        return SessionState(
-            agent,
-            first,
-            last,
-            reminder,
-            block,
-            set(sources.split()),
-            {(r, p, i) for r, p, i in shown},
-        )
+        session = SessionState(agent, first, last)
+        session.last_reminder_at, session.last_full_block_at = reminder, block
+        session.shown_sources = set(sources.split())
+        session.shown = {(r, p, i) for r, p, i in shown}
+        return session
 
     def _make_room(self) -> None:
         if len(self._sessions) <= SESSIONS_IN_MEMORY:
@@ -199,8 +195,7 @@ class HookState:
             del self._sessions[oldest]
 
 
-@dataclass(frozen=True, slots=True)
-class _Unsaved:
+class _Unsaved(NamedTuple):
     session_id: str
     row: dict[str, object]
     shown: dict[Shown, int]

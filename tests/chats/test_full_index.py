@@ -2,7 +2,6 @@
 
 import os
 import threading
-from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -149,5 +148,5 @@ def test_every_field_of_a_message_crosses_between_the_processes(
     assert crossed == direct
     assert any(m.private_text for m in direct.messages)
     assert any(m.tool_use_ids for m in direct.messages)
-    assert len(fields(Message)) == 11
+    assert len(Message._fields) == 11
     assert stretch_from_json(data[16 + size :]) is None

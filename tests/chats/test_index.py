@@ -3,7 +3,6 @@
 import json
 import os
 import threading
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -448,4 +447,4 @@ def test_messages_of_a_subagent_are_a_chat_of_their_own(chats: Chats) -> None:
     chat = chats.chat("s-1/agent-a1")
     assert chat.is_subagent
     assert [m.author for m in chats.messages("s-1/agent-a1")] == ["automated"]
-    assert replace(chats.chat(), title=None).is_subagent is False
+    assert chats.chat()._replace(title=None).is_subagent is False

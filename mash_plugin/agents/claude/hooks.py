@@ -1,7 +1,6 @@
 """Hook events of Claude Code (shapes seen in 2.1.332)."""
 
 import os
-from dataclasses import replace
 from typing import Any
 
 from mash_plugin.agents.events import HookEvent
@@ -28,12 +27,12 @@ def parse_event(hook: str, raw: dict[str, Any]) -> HookEvent | None:
         return None
     if event.prompt is not None:
         machine = event.agent_id is not None or is_written_by_host(event.prompt)
-        return replace(event, is_machine_made=machine)
+        return event._replace(is_machine_made=machine)
     if event.name == "PreToolUse":
         path = tool_argument(raw, "Read", "file_path")
         if not path or "\0" in path:
             return None
-        return replace(event, files=(os.path.join(event.cwd, path),))
+        return event._replace(files=(os.path.join(event.cwd, path),))
     return event
 
 

@@ -4,7 +4,6 @@ import json
 import os
 import shlex
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -43,10 +42,10 @@ def parse_event(hook: str, raw: dict[str, Any]) -> HookEvent | None:
             return None
         path = simple_read(command)
         files = (os.path.join(event.cwd, path),) if path else ()
-        return replace(event, files=files, is_machine_made=machine)
+        return event._replace(files=files, is_machine_made=machine)
     if event.prompt is not None:
         machine = machine or is_written_by_host(event.prompt)
-    return replace(event, is_machine_made=machine)
+    return event._replace(is_machine_made=machine)
 
 
 def wrap_context(event: HookEvent, text: str) -> bytes:
