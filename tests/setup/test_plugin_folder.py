@@ -22,7 +22,7 @@ from mash_plugin.paths import find_paths
 from tests.support.homes import ROOT, clients_folder
 
 FIXED = Launch("/opt/mash/current/bin/python", ("/opt/mash/current/bin/mash", "mcp"), None)
-FROZEN = "77931b139304dc584c07b06556f6e58b781687dbf467529a9bcdb4610b3e6566"
+FROZEN = "b191853306116505b8ef8312fb9fa1cea3d9b615ca64fc50cf88d2430b6b8fff"
 """Another value makes every Codex user review the hooks again: change it only with a line in
 CHANGELOG.md that tells them."""
 
