@@ -10,7 +10,7 @@ def saving(session_id: str, scope: Mapping[str, str]) -> str:
     evidence = {"session_id": session_id, "quote": "the person's exact words"}
     example = json_line({**evidence, "purpose": "endorsement"})
     return (
-        "Saving memory (mash): save it with the tool `record` as it happens, when the person"
+        "Saving memory (mash): use the tool `record` as it happens, when the person"
         " (1) states a lasting preference, (2) makes or confirms a decision, (3) corrects how you"
         " work, or (4) settles a fact that is not obvious. Without the person's own words save a"
         " candidate.\n"
