@@ -45,7 +45,7 @@ def start(as_json: bool, foreground: bool) -> int:
 @as_json
 def stop(as_json: bool) -> int:
     """Stop the daemon after what it is doing; ends one that hangs."""
-    _stop(find_paths(os.environ))
+    end_daemon(find_paths(os.environ))
     click.echo(json.dumps({"running": False}) if as_json else "The daemon is stopped.")
     return 0
 
@@ -55,7 +55,7 @@ def stop(as_json: bool) -> int:
 def restart(as_json: bool) -> int:
     """Stop the daemon and start this version."""
     paths = find_paths(os.environ)
-    _stop(paths)
+    end_daemon(paths)
     return _tell(client.call("ping", {}, paths=paths), as_json)
 
 
@@ -92,7 +92,7 @@ def _tell(body: dict[str, Any], as_json: bool) -> int:
     return 0
 
 
-def _stop(paths: Paths) -> None:
+def end_daemon(paths: Paths) -> None:
     """End the daemon and wait for it. Raises DaemonUnavailable when it cannot be ended."""
     witness = client.watch(paths, DEAF_AFTER_S)
     if witness is None:

@@ -5,6 +5,7 @@ import shlex
 import subprocess
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal
 
@@ -14,6 +15,7 @@ import orjson
 from mash_plugin.agents.hosts import HOSTS, Host
 from mash_plugin.agents.plugin import Place
 from mash_plugin.cli.plugin import launch_of, read_folder, render, source_folder
+from mash_plugin.cli.running import find_running, this_program
 from mash_plugin.config import read_settings
 from mash_plugin.errors import MashError, Sandboxed
 from mash_plugin.paths import Paths, find_paths, pin_file
@@ -116,6 +118,11 @@ def check_daemon(paths: Paths) -> Iterator[Finding]:
         yield Finding("daemon", "problem", error.message, "mash daemon restart")
         return
     yield Finding("daemon", "ok", f"answers (process {status.get('pid')})")
+    running = find_running(paths)
+    if running is not None and not running.is_this:
+        ours = f"version {version('mash-plugin')} from {this_program()}"
+        text = f"{running.name} runs, but this is {ours}"
+        yield Finding("daemon", "problem", text, "mash daemon restart")
 
 
 def check_interpreter(paths: Paths) -> Iterator[Finding]:

@@ -97,10 +97,22 @@ def _set_up_store(paths: Paths) -> None:
     from mash_plugin import client
 
     added = add_roots(paths.config_file, unseen_roots(os.environ))
+    _replace_other_daemon(paths)
     client.call("ping", {}, paths=paths)
     click.echo(f"Store: {paths.store}")
     for root in added:
         click.echo(f"Chats are also read from {root} (noted in {paths.config_file}).")
+
+
+def _replace_other_daemon(paths: Paths) -> None:
+    """After an upgrade the former daemon ends when its work is done; hooks reach the new one."""
+    from mash_plugin.cli.daemon import end_daemon
+    from mash_plugin.cli.running import find_running
+
+    running = find_running(paths)
+    if running is not None and not running.is_this:
+        end_daemon(paths)
+        click.echo(f"The daemon is replaced; the former was {running.name}.")
 
 
 def _install(paths: Paths, found: list[Found], rendered: Mapping[str, bytes]) -> int:

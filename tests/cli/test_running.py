@@ -1,0 +1,55 @@
+"""After an upgrade the daemon that runs is the new one."""
+
+import os
+import sys
+import sysconfig
+from pathlib import Path
+
+from tests.support.homes import Home
+from tests.support.processes import daemons_of
+
+
+def other_environment(folder: Path) -> Path:
+    """A second environment with the same version of mash, as another build has."""
+    ours = Path(sys.prefix)
+    (folder / "bin").mkdir(parents=True)
+    (folder / "pyvenv.cfg").write_bytes((ours / "pyvenv.cfg").read_bytes())
+    (folder / "bin/python").symlink_to(os.path.realpath(sys.executable))
+    packages = folder / Path(sysconfig.get_path("purelib")).relative_to(ours)
+    packages.parent.mkdir(parents=True)
+    packages.symlink_to(sysconfig.get_path("purelib"))
+    return folder / "bin/python"
+
+
+def start_other(home: Home) -> str:
+    python = str(other_environment(home.root / "former"))
+    done = home.run(python, "-I", "-m", "mash_plugin", "daemon", "start")
+    assert done.code == 0, done
+    return python
+
+
+def program_of(home: Home) -> str:
+    (pid,) = daemons_of(home.root)
+    return Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[0].decode()
+
+
+def test_init_replaces_the_daemon_of_a_former_build(fresh: Home) -> None:
+    python = start_other(fresh)
+    assert program_of(fresh) == python
+    done = fresh.mash("init", "--yes", "--no-agents", "--no-index")
+    assert done.code == 0, done
+    assert f"The daemon is replaced; the former was version 0.1.0 from {python}." in done.out
+    assert program_of(fresh) != python
+    assert "replaced" not in fresh.mash("init", "--yes", "--no-agents", "--no-index").out
+
+
+def test_doctor_names_a_daemon_of_another_build_and_its_command_helps(fresh: Home) -> None:
+    python = start_other(fresh)
+    done = fresh.mash("doctor")
+    assert f"!! daemon: version 0.1.0 from {python} runs, but this is version 0.1.0" in done.out
+    assert "-> mash daemon restart" in done.out
+    assert fresh.mash("daemon", "restart").code == 0
+    assert "from" not in "".join(
+        line for line in fresh.mash("doctor").out.splitlines() if " daemon:" in line
+    )
+    assert program_of(fresh) != python
