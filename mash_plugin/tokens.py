@@ -205,7 +205,7 @@ def _other_tokens(chunk: str) -> list[str]:
 
 def _fold(word: str) -> str:
     """Fold case, and accents over Latin letters: a person types cafe for café."""
-    word = word.casefold()
+    word = word.casefold().replace("i\u0307", "i")  # what becomes of the Turkish capital
     if word.isascii():
         return word
     letters = [unicodedata.normalize("NFD", c) for c in word]

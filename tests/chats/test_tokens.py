@@ -18,6 +18,7 @@ from mash_plugin.tokens import _MEMO, MEMO_CHUNKS, forget_memo, index_text, sign
         ("café", unicodedata.normalize("NFD", "café")),
         ("CAFÉ", "cafe"),
         ("Straße", "STRASSE"),
+        ("İstanbul", "istanbul"),
         ("пароль", "ПАРОЛЯ"),
         ("й", unicodedata.normalize("NFD", "й")),
         ("deciding", "decided"),
