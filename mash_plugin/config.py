@@ -1,12 +1,25 @@
 """Settings: config.toml and the MASH_* switches (decisions 1, configuration table)."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from mash_plugin.errors import InvalidArgument
 
 OFF_WORDS = frozenset({"off", "0", "false", "no"})
+ON_WORDS = frozenset({"on", "1", "true", "yes"})
 SWITCHES = ("MASH_RECORD_CAPTURE", "MASH_RECORD_RECALL", "MASH_FILE_RECALL", "MASH_INTERNAL")
+Tables = dict[str, object]
+_KEYS: Mapping[str, Mapping[str, str]] = {
+    "records": dict.fromkeys(
+        ("enabled", "capture", "recall", "trust_headless_prompts", "trust_inferred_authors"),
+        "switch",
+    ),
+    "recall": {"files": "switch", "personal_at_start": "switch"},
+    "privacy": {"mask_credentials": "switch", "extra_patterns": "texts"},
+    "projects": dict.fromkeys(("deny", "no_capture", "no_recall", "no_index"), "projects"),
+    "chats": {"roots": "table"},
+    "chats.roots": {"claude": "folders", "codex": "folders"},
+}
 
 
 class Settings(NamedTuple):
@@ -30,28 +43,57 @@ class Settings(NamedTuple):
     is_internal: bool = False
     """The call comes from an agent that we started ourselves: hooks stay silent."""
     problem: str | None = None
-    """Why the file could not be read; hooks then use the defaults."""
+    """Why the file could not be read, and what is used instead of it."""
+    warnings: tuple[str, ...] = ()
+    """What stands in the file and has no effect, or another one than it seems to have."""
+    file: str = "config.toml"
+    """Where the person can change all this."""
 
 
 def is_off(value: object) -> bool:
     """Whether a switch says off: off, 0, false or no in any case."""
-    return value is False or (isinstance(value, str) and value.strip().lower() in OFF_WORDS)
+    return _says(value, OFF_WORDS)
+
+
+def is_on(value: object) -> bool:
+    """Whether a switch says on: on, 1, true or yes in any case."""
+    return _says(value, ON_WORDS)
 
 
 def read_settings(config_file: str, switches: Mapping[str, str]) -> Settings:
-    """Settings of the file under the switches of this call; a broken file gives the defaults."""
-    problem = None
-    tables: dict[str, object] = {}
+    """Settings of the file under the switches of this call, for who knows no earlier ones."""
+    tables, problem = read_tables(config_file)
+    return settings_of(config_file, tables, problem, switches)
+
+
+def read_tables(config_file: str) -> tuple[Tables | None, str | None]:
+    """What stands in the file, or why it cannot be read; neither when there is none."""
     try:
         with open(config_file, "rb") as file:
             import tomllib  # only for those who have a file: it is on a hook's way
 
-            tables = tomllib.load(file)
+            return tomllib.load(file), None
     except FileNotFoundError:
-        pass
+        return None, None
     except (OSError, ValueError) as error:
-        tables, problem = {}, f"{config_file}: {error}"
-    return _settings(tables, switches, problem)
+        return None, f"{config_file}: {error}"
+
+
+def settings_of(
+    config_file: str, tables: Tables | None, problem: str | None, switches: Mapping[str, str]
+) -> Settings:
+    """Settings of these tables: those of the file, or with a problem the last that were good.
+
+    Where the file is broken and none are known, the defaults hold without saving notes:
+    nobody can tell which projects the person wanted left alone.
+    """
+    settings = _settings(tables or {}, switches)._replace(file=config_file)
+    if problem is None:
+        return settings
+    if tables is None:
+        used = "the defaults are used, saving notes are off, and no project is left out"
+        return settings._replace(problem=f"{problem}; {used}", capture=False)
+    return settings._replace(problem=f"{problem}; the settings of before are still used")
 
 
 def check_settings(config_file: str) -> None:
@@ -61,21 +103,19 @@ def check_settings(config_file: str) -> None:
         raise InvalidArgument(f"The configuration cannot be read: {problem}. Correct or move it.")
 
 
-def _settings(
-    tables: dict[str, object], switches: Mapping[str, str], problem: str | None
-) -> Settings:
+def _settings(tables: Tables, switches: Mapping[str, str]) -> Settings:
     records, recall = _table(tables, "records"), _table(tables, "recall")
     privacy, projects = _table(tables, "privacy"), _table(tables, "projects")
     roots = _table(_table(tables, "chats"), "roots")
-    enabled = not is_off(records.get("enabled"))
+    enabled = _switch(records.get("enabled"))
     return Settings(
         records_enabled=enabled,
         capture=enabled and _on(records.get("capture"), switches.get("MASH_RECORD_CAPTURE")),
         recall=_on(records.get("recall"), switches.get("MASH_RECORD_RECALL")),
         file_recall=_on(recall.get("files"), switches.get("MASH_FILE_RECALL")),
-        trust_headless_prompts=records.get("trust_headless_prompts") is True,
-        trust_inferred_authors=not is_off(records.get("trust_inferred_authors")),
-        personal_at_start=recall.get("personal_at_start") is True,
+        trust_headless_prompts=is_on(records.get("trust_headless_prompts")),
+        trust_inferred_authors=_switch(records.get("trust_inferred_authors")),
+        personal_at_start=is_on(recall.get("personal_at_start")),
         mask_credentials=not is_off(privacy.get("mask_credentials")),
         extra_patterns=_texts(privacy.get("extra_patterns")),
         deny=_texts(projects.get("deny")),
@@ -85,8 +125,61 @@ def _settings(
         claude_roots=_texts(roots.get("claude")),
         codex_roots=_texts(roots.get("codex")),
         is_internal=switches.get("MASH_INTERNAL", "") not in ("", "0"),
-        problem=problem,
+        warnings=tuple(_warnings(tables, "")),
     )
+
+
+def _warnings(tables: Mapping[str, object], within: str) -> Iterator[str]:
+    known = _KEYS[within] if within else _KEYS
+    for key, value in tables.items():
+        name = f"{within}.{key}" if within else key
+        if key not in known or "." in key:
+            yield f"{name!r} is not known to this version and does nothing"
+        elif not within or known[key] == "table":
+            if isinstance(value, dict):
+                yield from _warnings(value, name)
+            else:
+                yield f"{name!r} must be a table, [{name}], and does nothing"
+        else:
+            yield from _value_warnings(name, str(known[key]), value)
+
+
+def _value_warnings(name: str, kind: str, value: object) -> Iterator[str]:
+    if kind == "switch":
+        if not is_on(value) and not is_off(value):
+            taken = "on" if name == "privacy.mask_credentials" else "off"
+            yield f"{name} = {value!r} is neither true nor false and counts as {taken}"
+        return
+    if not isinstance(value, (str, list)):
+        yield f"{name} = {value!r} must be a list of texts and does nothing"
+        return
+    for entry in [value] if isinstance(value, str) else value:
+        if not isinstance(entry, str):
+            yield f"{name}: {entry!r} is no text and does nothing"
+        elif kind != "texts" and (fault := _entry_fault(entry, kind)):
+            yield f"{name}: {entry!r} {fault}"
+
+
+def _entry_fault(entry: str, kind: str) -> str | None:
+    """Why an entry can name no folder, and no repository where one may stand."""
+    if entry.startswith(("/", "~/")) or entry == "~":
+        has_pattern = any(mark in entry for mark in "*?[")
+        return "is taken as it stands: * and ? have no meaning" if has_pattern else None
+    host = entry.partition("/")[0]
+    names_host = "." in host.strip(".") or ":" in host or host == "localhost"
+    if kind == "projects" and names_host and ("/" in entry or ":" in entry):
+        return None
+    wanted = "an absolute path" + (" or host/owner/name" if kind == "projects" else "")
+    return f"is not {wanted} and does nothing"
+
+
+def _says(value: object, words: frozenset[str]) -> bool:
+    return isinstance(value, (str, int)) and str(value).strip().lower() in words
+
+
+def _switch(in_file: object) -> bool:
+    """A switch of the file that is on unless it says otherwise: what is unclear means off."""
+    return in_file is None or is_on(in_file)
 
 
 def _table(tables: Mapping[str, object], name: str) -> dict[str, object]:
@@ -95,7 +188,7 @@ def _table(tables: Mapping[str, object], name: str) -> dict[str, object]:
 
 
 def _on(in_file: object, in_environment: str | None) -> bool:
-    return not is_off(in_file) and not is_off(in_environment)
+    return _switch(in_file) and not is_off(in_environment)
 
 
 def _texts(value: object) -> tuple[str, ...]:

@@ -71,13 +71,14 @@ def check_places(paths: Paths) -> Iterator[Finding]:
         yield Finding("places", "problem", f"{pin_file()} is missing", "mash init")
     else:
         yield Finding("places", "ok", f"data {paths.data}, run {paths.run}")
-    problem = read_settings(paths.config_file, {}).problem
-    if problem:
-        text = f"{problem}; the defaults are used until it can be read"
-        yield Finding(
-            "configuration", "problem", text, f"${{EDITOR:-vi}} {shlex.quote(paths.config_file)}"
-        )
-    else:
+    settings = read_settings(paths.config_file, {})
+    edit = f"${{EDITOR:-vi}} {shlex.quote(paths.config_file)}"
+    if settings.problem:
+        text = f"{settings.problem}; a daemon that could read it before still uses what it said"
+        yield Finding("configuration", "problem", text, edit)
+    for warning in settings.warnings:
+        yield Finding("configuration", "problem", warning, edit)
+    if not settings.problem and not settings.warnings:
         yield Finding("configuration", "ok", paths.config_file)
 
 

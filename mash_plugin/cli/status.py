@@ -51,9 +51,8 @@ def _lines(body: dict[str, Any], store_bytes: int) -> list[str]:
     lines.append(f"Places: data {places.get('data')}, settings {places.get('config')}")
     lines += _agent_lines(body.get("hooks") or [])
     if body.get("settings_problem"):
-        lines.append(
-            f"PROBLEM: settings cannot be read, defaults are used: {body['settings_problem']}"
-        )
+        lines.append(f"PROBLEM: settings cannot be read: {body['settings_problem']}")
+    lines += [f"PROBLEM in {places.get('config')}: {w}" for w in body.get("settings_warnings", ())]
     off = [SWITCH_NAMES.get(name, name) for name, is_on in _switches(body).items() if not is_on]
     lines.append(f"Switched off: {', '.join(off) if off else 'nothing'}")
     return lines

@@ -114,6 +114,7 @@ def status(requests: Requests, params: Mapping[str, Any]) -> dict[str, Any]:
     body["hooks"] = node.hook_state.heartbeats()
     body["index"] = _index_state(requests.start_workers())
     body["settings_problem"] = settings.problem
+    body["settings_warnings"] = list(settings.warnings)
     body["switches"] = {
         "records": settings.records_enabled,
         "capture": settings.capture,

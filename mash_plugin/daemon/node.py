@@ -6,7 +6,7 @@ from contextlib import suppress
 
 from mash_plugin import agents
 from mash_plugin.chats.index import ChatIndex
-from mash_plugin.config import SWITCHES, Settings, read_settings
+from mash_plugin.config import SWITCHES, Settings, Tables, read_tables, settings_of
 from mash_plugin.daemon.clock import now_ms
 from mash_plugin.errors import MashError
 from mash_plugin.memory.call import Call, Caller
@@ -33,6 +33,8 @@ class Node:
         self._environ = {k: v for k, v in environ.items() if k not in ROOT_VARIABLES}
         self._places: list[dict[str, str]] = [{}]
         self._settings: dict[tuple[object, ...], Settings] = {}
+        self._known: Tables | None = None
+        """The last settings that could be read: they hold while the file is broken."""
         self.store = open_store(paths, now)
         try:
             self._chats_file = open_chats(paths)
@@ -66,7 +68,7 @@ class Node:
         if settings is None:
             if len(self._settings) > 64:
                 self._settings.clear()
-            settings = self._settings[key] = read_settings(self.paths.config_file, given)
+            settings = self._settings[key] = self._read_settings(given)
         return settings
 
     def transcript_roots(self) -> list[tuple[str, str]]:
@@ -115,6 +117,12 @@ class Node:
         self._chats_file.close()
         self.store.close()
 
+    def _read_settings(self, switches: Mapping[str, str]) -> Settings:
+        tables, problem = read_tables(self.paths.config_file)
+        if problem is None:
+            self._known = tables
+        return settings_of(self.paths.config_file, self._known, problem, switches)
+
     def _not_indexed(self) -> tuple[str, ...]:
         settings = self.settings({})
         return settings.deny + settings.no_index
@@ -136,4 +144,4 @@ def _stamp(path: str) -> tuple[object, ...]:
         found = os.stat(path)
     except OSError:
         return (None,)
-    return (found.st_mtime_ns, found.st_size, found.st_ino)
+    return (found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino)

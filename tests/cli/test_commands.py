@@ -160,12 +160,20 @@ def test_status_tells_people_what_works_and_what_is_off(fresh: Home) -> None:
     assert body["switches"]["capture"] is False
 
 
-def test_status_and_hooks_use_the_defaults_when_the_settings_are_broken(fresh: Home) -> None:
+def test_status_says_what_holds_when_the_settings_are_broken(fresh: Home) -> None:
     fresh.mash_home.mkdir()
     (fresh.mash_home / "config.toml").write_text("[records\n")
     done = fresh.mash("status")
     assert "settings cannot be read" in done.out
-    assert "Switched off: nothing" in done.out
+    assert "no project is left out" in done.out
+    assert "Switched off: saving notes" in done.out
+
+
+def test_status_and_doctor_tell_what_in_the_settings_has_no_effect(fresh: Home) -> None:
+    fresh.mash_home.mkdir()
+    (fresh.mash_home / "config.toml").write_text("[records]\ncaptrue = false\n")
+    assert "'records.captrue' is not known" in fresh.mash("status").out
+    assert fresh.mash("doctor").out.count("!! configuration: 'records.captrue' is not known") == 1
 
 
 def test_a_home_inside_a_git_work_tree_is_refused_by_every_command(fresh: Home) -> None:

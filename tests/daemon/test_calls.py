@@ -182,9 +182,11 @@ def test_a_changed_configuration_counts_from_the_next_call(place: Place) -> None
     assert place.call("status")["switches"]["capture"] is False
     file.write_text("[records\n")
     status = place.call("status")
-    assert status["switches"]["capture"] is True
+    assert status["switches"]["capture"] is False
     assert str(file) in status["settings_problem"]
-    assert place.hook("session-start", event("SessionStart")).out
+    assert place.hook("session-start", event("SessionStart")).out == b""
+    file.write_text("")
+    assert place.hook("session-start", event("SessionStart", session_id="s-2")).out
 
 
 def test_the_status_tells_who_serves_and_what_is_there(

@@ -116,9 +116,13 @@ def test_our_own_agents_hear_nothing_and_are_not_indexed(told):
     assert told.queued == []
 
 
-def test_a_broken_configuration_leaves_the_defaults(told):
+def test_a_broken_configuration_leaves_recall_and_ends_capture(told):
     _config(told, "[records\n capture = ")
-    start, prompt, read = _all(told, "s-1")
-    assert "Keep a.py small." in start + read
-    assert "Saving memory" in start
-    assert prompt
+    _assert_no_capture(told, "s-1")
+
+
+def test_a_configuration_that_breaks_leaves_what_it_said_before(told):
+    _config(told, f'[projects]\ndeny = ["{told.project}"]\n')
+    assert _all(told, "s-1") == ("", "", "")
+    _config(told, f'[projects]\ndeny = ["{told.project}"\n')
+    assert _all(told, "s-2") == ("", "", "")
