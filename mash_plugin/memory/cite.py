@@ -130,7 +130,7 @@ def _from_message(db: Connection, call: Call, scope: Scope, citation: dict[str, 
             " a word."
         )
     if citation["purpose"] == "endorsement" and not _persons_words(call, citation, message):
-        raise _not_the_persons(message)
+        raise _not_the_persons(call, citation, message)
     return _cited(db, call, chat, message, quote, citation)
 
 
@@ -144,7 +144,7 @@ def _newest_endorsement(db: Connection, call: Call, citation: dict[str, Any], ch
             return _cited(db, call, chat, message, quote, citation)
         elsewhere = elsewhere or message
     if elsewhere is not None:
-        raise _not_the_persons(elsewhere)
+        raise _not_the_persons(call, citation, elsewhere)
     raise _not_in_session(citation)
 
 
@@ -207,9 +207,17 @@ def _persons_words(call: Call, citation: dict[str, Any], message: StoredMessage)
     )
 
 
-def _not_the_persons(message: StoredMessage) -> EndorsementNotByPerson:
+def _not_the_persons(
+    call: Call, citation: dict[str, Any], message: StoredMessage
+) -> EndorsementNotByPerson:
     if message.role != "user":
         what = f"by a message of role {message.role}"
+    elif _is_only_untrusted(call, citation, message):
+        what = (
+            "in a message of an older client, which does not mark who typed it: its author can"
+            " only be inferred, and [records] trust_inferred_authors = false in"
+            f" {call.settings.file} lets no such words count"
+        )
     elif message.is_headless:
         what = "in the prompt of a headless run, whose author is not known"
     elif message.author in ("person", "inferred"):
@@ -218,6 +226,13 @@ def _not_the_persons(message: StoredMessage) -> EndorsementNotByPerson:
         what = f"in a message whose author is {message.author}"
     return EndorsementNotByPerson(
         f"The quote is said {what}. Cite words that the person typed, or save a candidate."
+    )
+
+
+def _is_only_untrusted(call: Call, citation: dict[str, Any], message: StoredMessage) -> bool:
+    settings = call.settings._replace(trust_inferred_authors=True)
+    return message.author == "inferred" and _persons_words(
+        call._replace(settings=settings), citation, message
     )
 
 

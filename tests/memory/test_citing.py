@@ -165,9 +165,14 @@ def test_an_older_client_leaves_the_author_inferred_and_the_receipt_says_so(
     receipt = memory.create(ACCEPTED, endorsed("Always write changelogs.", "s-5"))
     assert "inferred" in receipt["warnings"][0]
     assert first_evidence(memory, receipt)["author"] == "inferred"
-    memory.set(trust_inferred_authors=False)
-    with pytest.raises(EndorsementNotByPerson):
+    memory.set(trust_inferred_authors=False, file="/c/config.toml")
+    reason = r"older client.* trust_inferred_authors = false in /c/config\.toml"
+    with pytest.raises(EndorsementNotByPerson, match=reason) as caught:
         memory.create(ACCEPTED, endorsed("Always write changelogs.", "s-5"))
+    assert "pasted" not in caught.value.message
+    old.older_prompt("Look:\n> Never write changelogs.")
+    with pytest.raises(EndorsementNotByPerson, match="pasted, fenced or quoted"):
+        memory.create(ACCEPTED, endorsed("Never write changelogs.", "s-5"))
 
 
 @pytest.mark.spec("R-018")
