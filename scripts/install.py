@@ -3,11 +3,13 @@
 Called by scripts/install with the interpreter to use; standard library only.
 """
 
+import argparse
 import fcntl
 import hashlib
 import json
 import os
 import pwd
+import shlex
 import shutil
 import subprocess
 import sys
@@ -15,49 +17,124 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 SOURCES = ("mash_plugin", "hooks", "skills", ".claude-plugin", ".codex-plugin")
 FILES = ("pyproject.toml", ".mcp.json", "README.md")
 COMPLETE = ".complete"
 NOT_FOR_PIP = ("PIP_TARGET", "PIP_PREFIX", "PIP_ROOT", "PIP_USER", "PIP_REQUIRE_VIRTUALENV")
+FOLLOWED_BY_INIT = (
+    ("--yes", "do not ask"),
+    ("--no-index", "leave the chats unread for now"),
+    ("--no-agents", "install into no agent"),
+    ("--dry-run", "say what would be done; change nothing"),
+)
+# The start script that pip writes for a path with a space holds the path in double quotes.
+UNQUOTABLE = frozenset('"$`\\\n\r\t')
+OFFLINE = ("connection broken by", "NewConnectionError", "NameResolutionError")
 
 
-def main(root: Path, options: list[str]) -> None:
-    """Install, then become `mash init`; options are its options."""
+class Places(NamedTuple):
+    """Where everything goes."""
+
+    data: Path
+    link: Path
+    is_given: bool
+    """Whether MASH_HOME names the place."""
+
+
+def main(root: Path, arguments: list[str]) -> None:
+    """Install, then become `mash init`."""
+    options = read_options(arguments)
     environ = dict(os.environ)
-    home = environ.get("MASH_HOME")
-    data = Path(os.path.abspath(home), "data") if home else data_folder(environ)
-    refuse_git_tree(data)
-    with only_one(data / "envs"):
-        environment = data / "envs" / name_of(root)
+    if not environ.get("HOME"):
+        environ["HOME"] = os.environ["HOME"] = passwd_home()
+    places = find_places(environ)
+    refuse_unusable(places)
+    environment = places.data / "envs" / name_of(root)
+    print(plan(places, environ, has_agents="--no-agents" not in options), flush=True)
+    if "--dry-run" in options:
+        print("Nothing was changed.")
+        return
+    if "--yes" not in options:
+        if sys.stdin.isatty() and not agrees():
+            print("Nothing was changed.")
+            sys.exit(1)
+        options = ["--yes", *options]
+    with only_one(places.data / "envs"):
         if (environment / COMPLETE).exists():
             print(f"mash is built already: {environment}")
         else:
             build(environment, root, environ)
-        point(data / "current", f"envs/{environment.name}")
-        drop_unused(data / "envs", environment)
-    folder = Path(os.path.abspath(home), "bin") if home else Path.home() / ".local" / "bin"
-    link_command(folder / "mash", data / "current" / "bin" / "mash", environ)
-    if not sys.stdin.isatty() and "--yes" not in options:
-        options = ["--yes", *options]
-    command = str(data / "current" / "bin" / "mash")
+        point(places.data / "current", f"envs/{environment.name}")
+        drop_unused(places.data / "envs", environment)
+    command = places.data / "current" / "bin" / "mash"
+    if link_command(places.link, command, environ):
+        note_link(places)
     sys.stdout.flush()
-    os.execv(command, [command, "init", *options])  # noqa: S606 - no shell is wanted
+    os.execve(command, [str(command), "init", *options], environ)  # noqa: S606 - no shell is wanted
+
+
+def read_options(arguments: list[str]) -> list[str]:
+    """The options for `mash init`; ends here for --help and for what it does not know."""
+    parser = argparse.ArgumentParser(
+        "scripts/install",
+        description="Build mash, link the command into ~/.local/bin and set up every agent found. "
+        "Asks first on a terminal. PYTHON names the interpreter, MASH_HOME another place.",
+        allow_abbrev=False,
+    )
+    for name, text in FOLLOWED_BY_INIT:
+        parser.add_argument(name, action="store_const", const=name, help=text)
+    return [option for option in vars(parser.parse_args(arguments)).values() if option]
+
+
+def passwd_home() -> str:
+    """The home of the user database, where the daemon looks whatever HOME says."""
+    return pwd.getpwuid(os.getuid()).pw_dir
+
+
+def find_places(environ: Mapping[str, str]) -> Places:
+    """MASH_HOME's places, else the account's own; the link goes where this HOME's shell looks."""
+    given = environ.get("MASH_HOME")
+    if given:
+        home = Path(os.path.abspath(given))
+        return Places(home / "data", home / "bin" / "mash", is_given=True)
+    if not os.path.isabs(environ["HOME"]):
+        fail(f"HOME={environ['HOME']} is no absolute path; correct it and run this again.")
+    link = Path(environ["HOME"], ".local", "bin", "mash")
+    return Places(data_folder(environ), link, is_given=False)
 
 
 def data_folder(environ: Mapping[str, str]) -> Path:
-    """The pinned data folder, else the one that platformdirs gives `mash init` to pin."""
+    """The pinned data folder, else the one that `mash init` is going to pin."""
+    account = passwd_home()
     try:
-        pins = json.loads(Path(pwd.getpwuid(os.getuid()).pw_dir, ".mash/paths.json").read_bytes())
-        return Path(pins["data"])
+        return Path(json.loads(Path(account, ".mash/paths.json").read_bytes())["data"])
     except (OSError, ValueError, KeyError, TypeError):
         pass
+    is_own = os.path.realpath(environ["HOME"]) == os.path.realpath(account)
     given = environ.get("XDG_DATA_HOME", "").strip()
-    if given and os.path.isabs(given):
+    if is_own and given and os.path.isabs(given):
         return Path(given, "mash")
     if sys.platform == "darwin":
-        return Path.home() / "Library" / "Application Support" / "mash"
-    return Path.home() / ".local" / "share" / "mash"
+        return Path(account) / "Library" / "Application Support" / "mash"
+    return Path(account) / ".local" / "share" / "mash"
+
+
+def refuse_unusable(places: Places) -> None:
+    """End with one line where nothing can be put, before anything is done."""
+    if places.is_given:
+        refuse_git_tree(places.data)
+    if UNQUOTABLE & set(str(places.data)):
+        fail(f"{places.data} holds a character that commands cannot carry; choose another place.")
+    wanted = [places.data] if places.is_given else [places.data, Path(passwd_home(), ".mash")]
+    for folder in wanted:
+        there = next(path for path in (folder, *folder.parents) if os.path.lexists(path))
+        advice = "Make it usable, or name another place: MASH_HOME=/path/to/folder scripts/install"
+        if not there.is_dir():
+            fail(f"{there} is not a folder, and {folder} must be made there. {advice}")
+        if not os.access(there, os.W_OK | os.X_OK):
+            fail(f"{there} cannot be written by you, and {folder} must be made there. {advice}")
 
 
 def refuse_git_tree(data: Path) -> None:
@@ -65,8 +142,30 @@ def refuse_git_tree(data: Path) -> None:
     for folder in (data, *data.parents):
         git = folder / ".git"
         # An empty one is what Codex's sandbox leaves in /tmp while it runs (seen in 0.171.0).
-        if (git / "HEAD").exists() or (git.is_file() and git.stat().st_size):
+        if os.path.lexists(git / "HEAD") or (git.is_file() and git.stat().st_size):
             fail(f"{data} lies inside the git work tree {folder}; choose a MASH_HOME outside it.")
+
+
+def plan(places: Places, environ: Mapping[str, str], *, has_agents: bool) -> str:
+    """What is going to be done, in one line; a second one when HOME is not the account's."""
+    clients = (("claude", "Claude Code"), ("codex", "Codex"))
+    path = environ.get("PATH", os.defpath)
+    found = [title for name, title in clients if has_agents and shutil.which(name, path=path)]
+    agents = f" and sets up {' and '.join(found)}" if found else ""
+    text = f"This builds mash in {places.data}, links {places.link}{agents}."
+    if not places.is_given and os.path.realpath(environ["HOME"]) != os.path.realpath(passwd_home()):
+        text += f"\nHOME is {environ['HOME']}, but memory is kept once for your account: in "
+        text += f"{places.data}. For one apart: MASH_HOME=/path/to/folder scripts/install"
+    return text
+
+
+def agrees() -> bool:
+    """Ask on the terminal; Enter means yes."""
+    try:
+        answer = input("Go on? [Y/n] ").strip().lower()
+    except EOFError:
+        answer = "n"
+    return answer in ("", "y", "yes")
 
 
 def name_of(root: Path) -> str:
@@ -97,15 +196,41 @@ def build(environment: Path, root: Path, environ: Mapping[str, str]) -> None:
 
 
 def run(command: list[str], environ: Mapping[str, str]) -> None:
-    """Run one step; end with one line that names it when it fails."""
+    """Run one step; end with its telling lines and what to do when it fails."""
     done = subprocess.run(
         command, env=dict(environ), capture_output=True, text=True, errors="replace", check=False
     )
     if done.returncode != 0:
-        lines = (done.stderr or done.stdout).strip().splitlines()
-        errors = [line for line in lines if "error" in line.lower()]
-        said = (errors or lines or ["no message"])[-1].strip()
-        fail(f"`{' '.join(command)}` failed: {said}. Correct that and run scripts/install again.")
+        said = f"{done.stdout}\n{done.stderr}"
+        fail(f"`{shlex.join(command)}` failed: {telling(said)} {advice_on(said)}")
+
+
+def telling(said: str) -> str:
+    """The few lines of a long output that name the cause."""
+    lines = list(dict.fromkeys(filter(None, (line.strip() for line in said.splitlines()))))
+    offline = [line for line in lines if any(mark in line for mark in OFFLINE)]
+    lines = [line for line in lines if line not in offline and not line.startswith("note:")]
+    errors = [line for line in lines if "error" in line.lower()]
+    cause = [line.partition("connection broken by ")[2] or line for line in offline]
+    return " / ".join([*cause[:1], *(errors or lines or ["no message"])[-3:]])[:900]
+
+
+def advice_on(said: str) -> str:
+    """What to do about it."""
+    if any(mark in said for mark in OFFLINE):
+        return (
+            "The libraries are fetched once over the network: connect, or set HTTPS_PROXY or "
+            "PIP_INDEX_URL, then run scripts/install again."
+        )
+    if "ensurepip" in said:
+        version = f"{sys.version_info.major}.{sys.version_info.minor}"
+        return (
+            f"{sys.executable} cannot make environments: install python{version}-venv or name "
+            "another one: PYTHON=/path/to/python3 scripts/install"
+        )
+    if "No space left" in said:
+        return "The disk is full: free some space, then run scripts/install again."
+    return "Correct that, then run scripts/install again."
 
 
 def point(link: Path, target: str) -> None:
@@ -116,27 +241,59 @@ def point(link: Path, target: str) -> None:
     temporary.replace(link)
 
 
-def link_command(link: Path, target: Path, environ: Mapping[str, str]) -> None:
+def link_command(link: Path, target: Path, environ: Mapping[str, str]) -> bool:
     """Link `mash` into a folder of the person's, unless something else lies there."""
     if os.path.lexists(link) and not (link.is_symlink() and is_ours(link)):
         print(
             f"mash: {link} is not from here and was left alone; the command is {target}",
             file=sys.stderr,
         )
-        return
-    link.parent.mkdir(parents=True, exist_ok=True)
-    point(link, str(target))
+        return False
+    try:
+        link.parent.mkdir(parents=True, exist_ok=True)
+        point(link, str(target))
+    except OSError as error:
+        print(
+            f"mash: no link was made in {link.parent} ({error.strerror}); the command is {target}",
+            file=sys.stderr,
+        )
+        return False
     on_path = [os.path.realpath(p) for p in environ.get("PATH", os.defpath).split(os.pathsep) if p]
     if os.path.realpath(link.parent) in on_path:
         print(f"mash is linked as {link}")
-        return
-    print(f"mash is linked as {link}, but {link.parent} is not on PATH. Add it, for example with:")
-    print(f"""  echo 'export PATH="{link.parent}:$PATH"' >> ~/.profile""")
+    else:
+        print(f"mash is linked as {link}, but {link.parent} is not on PATH. Add it, then log in")
+        print(f"again:\n  {path_command(link.parent, environ)}")
+    return True
+
+
+def path_command(folder: Path, environ: Mapping[str, str]) -> str:
+    """The command that puts a folder on the PATH of the person's own shell."""
+    shell = os.path.basename(environ.get("SHELL", ""))
+    if shell == "fish":
+        return f"fish_add_path {shlex.quote(str(folder))}"
+    profile = "~/.zprofile" if shell == "zsh" else "~/.profile"
+    # bash reads the first of these alone.
+    for name in (".bash_profile", ".bash_login") if shell == "bash" else ():
+        if Path(environ.get("HOME", ""), name).exists():
+            profile = f"~/{name}"
+            break
+    return f"""echo {shlex.quote(f'export PATH="{folder}:$PATH"')} >> {profile}"""
 
 
 def is_ours(link: Path) -> bool:
     """Whether this link was made by an installation of mash."""
     return Path(os.readlink(link)).parts[-3:] == ("current", "bin", "mash")
+
+
+def note_link(places: Places) -> None:
+    """Note the link beside the environments: `mash uninstall` may run with another HOME."""
+    file = places.data / "envs" / "links.json"
+    try:
+        links = {str(link) for link in json.loads(file.read_bytes())}
+    except (OSError, ValueError, TypeError):
+        links = set()
+    file.write_text(json.dumps(sorted({*links, str(places.link)})), "utf-8")
 
 
 def drop_unused(envs: Path, current: Path) -> None:
@@ -179,4 +336,10 @@ def fail(message: str) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2:])
+    try:
+        main(Path(sys.argv[1]), sys.argv[2:])
+    except KeyboardInterrupt:
+        print("\nmash: interrupted; run scripts/install again to go on.", file=sys.stderr)
+        sys.exit(130)
+    except OSError as error:
+        fail(f"{error.filename or 'something'}: {error.strerror}. Correct that and run this again.")

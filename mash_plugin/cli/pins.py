@@ -2,6 +2,7 @@
 
 import json
 import os
+import sys
 from collections.abc import Mapping, MutableMapping
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,17 @@ def write_pins(environ: Mapping[str, str]) -> None:
 def _new_pins() -> dict[str, str]:
     import platformdirs
 
+    account = passwd_home()
+    home = os.environ.get("HOME") or account
+    if os.path.realpath(home) != os.path.realpath(account):
+        # A passing HOME (a test, a container, sudo) must not be pinned for the account for ever.
+        if sys.platform == "darwin":
+            folder = os.path.join(account, "Library", "Application Support", "mash")
+            return {"config": folder, "data": folder}
+        return {
+            "config": os.path.join(account, ".config", "mash"),
+            "data": os.path.join(account, ".local", "share", "mash"),
+        }
     return {
         "config": platformdirs.user_config_dir("mash", appauthor=False),
         "data": platformdirs.user_data_dir("mash", appauthor=False),

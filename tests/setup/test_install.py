@@ -12,6 +12,7 @@ import pytest
 
 from mash_plugin.cli.pins import planned_paths, write_pins
 from mash_plugin.paths import find_paths
+from tests.setup.test_asking import on_a_terminal
 from tests.support.homes import ROOT, Home, clients_folder
 from tests.support.processes import end_processes_of
 
@@ -201,6 +202,7 @@ def test_pins_are_written_once_and_found_again_by_the_installer(
     install: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pwd.getpwuid", lambda _uid: SimpleNamespace(pw_dir=str(tmp_path)))
+    monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "first"))
     write_pins({})
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "second"))
@@ -216,3 +218,128 @@ def test_no_pin_is_written_under_a_home_of_its_own(
     monkeypatch.setattr("pwd.getpwuid", lambda _uid: SimpleNamespace(pw_dir=str(tmp_path)))
     write_pins({"MASH_HOME": str(tmp_path / "root")})
     assert not (tmp_path / ".mash").exists()
+
+
+def test_a_passing_home_is_never_pinned_for_the_account(
+    install: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    account = tmp_path / "account"
+    monkeypatch.setattr("pwd.getpwuid", lambda _uid: SimpleNamespace(pw_dir=str(account)))
+    monkeypatch.setenv("HOME", str(tmp_path / "passing"))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "passing/data"))
+    write_pins({})
+    assert find_paths({}).data == str(account / ".local/share/mash")
+    places = install.find_places(os.environ)
+    assert places.data == account / ".local/share/mash"
+    assert places.link == tmp_path / "passing/.local/bin/mash"
+    assert "memory is kept once for your account" in install.plan(
+        places, dict(os.environ), has_agents=True
+    )
+
+
+def test_only_a_named_place_inside_a_work_tree_is_refused(
+    install: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pwd.getpwuid", lambda _uid: SimpleNamespace(pw_dir=str(tmp_path)))
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git/HEAD").write_text("ref: refs/heads/main\n")
+    install.refuse_unusable(install.find_places({"HOME": str(tmp_path)}))
+    with pytest.raises(SystemExit):
+        install.refuse_unusable(install.find_places({"MASH_HOME": str(tmp_path / "mash")}))
+
+
+def test_a_place_that_cannot_be_made_is_one_line(
+    install: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("")
+    for place, said in ((tmp_path / "file/mash", "not a folder"), ('/a "b"', "a character")):
+        with pytest.raises(SystemExit):
+            install.refuse_unusable(install.find_places({"MASH_HOME": str(place)}))
+        (line,) = capsys.readouterr().err.splitlines()
+        assert said in line
+
+
+def test_a_command_folder_that_is_a_file_is_told_and_the_command_named(
+    install: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "bin").write_text("")
+    command = tmp_path / "current/bin/mash"
+    assert not install.link_command(tmp_path / "bin/mash", command, {})
+    (line,) = capsys.readouterr().err.splitlines()
+    assert str(command) in line
+
+
+@pytest.mark.parametrize(
+    ("shell", "file", "said"),
+    [
+        ("/bin/zsh", None, ">> ~/.zprofile"),
+        ("/bin/bash", None, ">> ~/.profile"),
+        ("/bin/bash", ".bash_profile", ">> ~/.bash_profile"),
+        ("/usr/bin/fish", None, "fish_add_path"),
+    ],
+)
+def test_the_path_is_added_where_the_persons_shell_reads_it(
+    install: ModuleType, tmp_path: Path, shell: str, file: str | None, said: str
+) -> None:
+    if file:
+        (tmp_path / file).touch()
+    environ = {"HOME": str(tmp_path), "SHELL": shell}
+    assert said in install.path_command(tmp_path / "bin", environ)
+
+
+@pytest.mark.parametrize(
+    ("option", "code", "said"),
+    [
+        ("--help", 0, "--no-agents"),
+        ("--dry-run", 0, "Nothing was changed"),
+        ("--bogus", 2, "bogus"),
+    ],
+)
+def test_options_are_read_before_anything_is_built(
+    home: Home, tmp_path: Path, option: str, code: int, said: str
+) -> None:
+    link = tmp_path / "install me"
+    link.symlink_to(ROOT / "scripts/install")
+    done = subprocess.run(
+        [link, option],
+        env=home.environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == code
+    assert said in done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+    assert not home.mash_home.exists()
+
+
+def test_no_on_the_terminal_leaves_nothing_behind(home: Home) -> None:
+    code, shown = on_a_terminal(home, "n\n", str(ROOT / "scripts/install"))
+    assert code == 1
+    assert f"This builds mash in {home.mash_home}/data" in shown
+    assert "Nothing was changed." in shown
+    assert not home.mash_home.exists()
+
+
+def test_a_named_python_that_is_none_is_an_error(home: Home) -> None:
+    done = run_install(ROOT, home, PYTHON="/nonexistent")
+    assert done.returncode == 1
+    assert done.stderr.splitlines() == [
+        "mash: PYTHON=/nonexistent is no Python 3.11 or newer; correct it or leave it out."
+    ]
+
+
+def test_the_telling_lines_of_a_failure_are_shown_with_what_to_do(install: ModuleType) -> None:
+    offline = """\
+WARNING: Retrying (Retry(total=4)) after connection broken by \
+'NewConnectionError(': Failed to establish a new connection: no route to host')': /hatchling/
+ERROR: Could not find a version that satisfies the requirement hatchling
+ERROR: No matching distribution found for hatchling
+"""
+    assert "no route to host" in install.telling(offline)
+    assert "No matching distribution found for hatchling" in install.telling(offline)
+    assert "PIP_INDEX_URL" in install.advice_on(offline)
+    venv = "Error: Command '[python, -m, ensurepip]' returned non-zero exit status 1."
+    assert "ensurepip" in install.telling(venv)
+    assert "-venv" in install.advice_on(venv)
