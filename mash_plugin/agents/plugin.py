@@ -15,6 +15,13 @@ PLUGIN = "mash"
 MARKETPLACE = "mash"
 PLUGIN_ID = f"{PLUGIN}@{MARKETPLACE}"
 COMMAND_TIMEOUT_S = 120
+QUIET = {
+    "DISABLE_TELEMETRY": "1",
+    "DISABLE_ERROR_REPORTING": "1",
+    "DISABLE_AUTOUPDATER": "1",
+    "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+}
+"""Without these Claude Code's plugin commands wait for its telemetry, long where it is cut off."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +82,7 @@ def run_client(command: list[str], environ: Mapping[str, str]) -> str:
     try:
         done = subprocess.run(
             command,
-            env=dict(environ),
+            env={**environ, **QUIET},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=COMMAND_TIMEOUT_S,

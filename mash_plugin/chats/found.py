@@ -1,13 +1,14 @@
 """Find the transcripts under the roots, and read what is new in one."""
 
 import os
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import BinaryIO, NamedTuple
 
 from mash_plugin.agents.events import Agent, TranscriptFile
 from mash_plugin.agents.lines import open_transcript
-from mash_plugin.chats.ids import SESSION_ID, chat_id
+from mash_plugin.chats.ids import chat_id
 from mash_plugin.chats.settle import Beginning, Settled, Surroundings, begin, is_settled
 from mash_plugin.chats.stretch import Stretch, read_stretch
 from mash_plugin.errors import InvalidArgument
@@ -15,6 +16,7 @@ from mash_plugin.store.chats import SQL, chat_state, load_file
 from mash_plugin.store.sqlite import Database
 
 Ready = tuple[Beginning, Stretch]
+_SESSION_ID = re.compile(r"\A[A-Za-z0-9._-]{1,128}(/[A-Za-z0-9._-]{1,128})?\Z")
 
 
 class Transcripts(NamedTuple):
@@ -41,7 +43,7 @@ class Transcripts(NamedTuple):
 
     def of_session(self, session_id: str) -> TranscriptFile | None:
         """The transcript of a session; the ID never becomes a path unchecked."""
-        if not SESSION_ID.match(session_id):
+        if not _SESSION_ID.match(session_id):
             return None
         with self.database.reading() as db:
             known = db.all(SQL.paths_of_session, {"session_id": session_id})

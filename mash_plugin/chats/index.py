@@ -2,16 +2,19 @@
 
 import os
 from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from mash_plugin.agents import agent_named
 from mash_plugin.agents.events import Agent, TranscriptFile
-from mash_plugin.chats.found import Transcripts
 from mash_plugin.chats.report import IndexReport as IndexReport
 from mash_plugin.chats.report import Progress as Progress
-from mash_plugin.chats.settle import Settled, Surroundings, settle
 from mash_plugin.store.chats import SQL
 from mash_plugin.store.sqlite import Database
-from mash_plugin.tokens import forget_memo
+
+if TYPE_CHECKING:  # the readers take 20 ms to import, and no hook waits for them
+    from mash_plugin.chats.found import Transcripts
+    from mash_plugin.chats.settle import Surroundings
 
 STRETCH_BYTES = 8 * 1024 * 1024
 
@@ -29,9 +32,10 @@ class ChatIndex:
         agent_named: Callable[[str], Agent | None] = agent_named,
     ) -> None:
         self.database = database
-        self._transcripts = Transcripts(database, roots, is_forgotten, agent_named)
+        self._roots = roots
+        self._is_forgotten = is_forgotten
+        self._agent_named = agent_named
         self._deny = deny
-        self.private_key = _private_key(database)
 
     def refresh_session(self, session_id: str, now: int) -> str | None:
         """Take in what a session has said since; its chat ID, or None when none is known."""
@@ -57,10 +61,29 @@ class ChatIndex:
         take_in_all(run)
         if run.rewritten:  # what a rebuilt chat has in a second file is to be read once more
             take_in_all(run)
+        from mash_plugin.tokens import forget_memo
+
         forget_memo()
         return run.report._replace(rewritten=tuple(run.rewritten))
 
+    @cached_property
+    def private_key(self) -> bytes:
+        """What the hashes of private text are keyed with; made when first needed."""
+        with self.database.writing() as db:
+            db.run(SQL.insert_meta, {"key": "private_key", "value": os.urandom(32)})
+            row = db.one(SQL.meta_value, {"key": "private_key"})
+        assert row is not None  # noqa: S101 - just inserted
+        return bytes(row[0])
+
+    @cached_property
+    def _transcripts(self) -> "Transcripts":
+        from mash_plugin.chats.found import Transcripts
+
+        return Transcripts(self.database, self._roots, self._is_forgotten, self._agent_named)
+
     def _refresh(self, file: TranscriptFile, now: int) -> str | None:
+        from mash_plugin.chats.settle import Settled, settle
+
         around = self._around(now, ())
         settled = Settled(None, is_finished=False)
         while not settled.is_finished:
@@ -74,13 +97,7 @@ class ChatIndex:
                 self._refresh(file._replace(path=path), now)
         return settled.chat_id
 
-    def _around(self, now: int, deny: Sequence[str]) -> Surroundings:
+    def _around(self, now: int, deny: Sequence[str]) -> "Surroundings":
+        from mash_plugin.chats.settle import Surroundings
+
         return Surroundings(self.private_key, (*self._deny(), *deny), now)
-
-
-def _private_key(database: Database) -> bytes:
-    with database.writing() as db:
-        db.run(SQL.insert_meta, {"key": "private_key", "value": os.urandom(32)})
-        row = db.one(SQL.meta_value, {"key": "private_key"})
-    assert row is not None  # noqa: S101 - just inserted
-    return bytes(row[0])

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from mash_plugin.agents.events import Message
-from mash_plugin.chats.ids import next_fingerprint, variant_id
+from mash_plugin.chats.fingerprints import next_fingerprint, variant_id
 from mash_plugin.chats.private import shingles
 from mash_plugin.chats.stretch import Stretch
 from mash_plugin.store.chats import (

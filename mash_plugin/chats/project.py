@@ -22,9 +22,10 @@ _SAME_HOST = {
     "altssh.bitbucket.org": "bitbucket.org",
     "ssh.dev.azure.com": "dev.azure.com",
 }
-_URL = re.compile(r"\A([a-z][a-z0-9+.-]*)://([^/]*)(/.*)?\Z", re.IGNORECASE | re.DOTALL)
-_SCP = re.compile(r"\A(?:[^@/\s]+@)?(\[[^\]]+\]|[^:/\s]+):(?!/?/)(.+)\Z", re.DOTALL)
-_SCP_ROOTED = re.compile(r"\A(?:[^@/\s]+@)?(\[[^\]]+\]|[^:/\s]{2,}):(/[^/].*)\Z", re.DOTALL)
+# Compiled when first used: a hook's first answer rarely needs more than one.
+_URL = r"(?is)\A([a-z][a-z0-9+.-]*)://([^/]*)(/.*)?\Z"
+_SCP = r"(?s)\A(?:[^@/\s]+@)?(\[[^\]]+\]|[^:/\s]+):(?!/?/)(.+)\Z"
+_SCP_ROOTED = r"(?s)\A(?:[^@/\s]+@)?(\[[^\]]+\]|[^:/\s]{2,}):(/[^/].*)\Z"
 _REMOTE_SCHEMES = frozenset(
     {"ssh", "git", "http", "https", "git+ssh", "ssh+git", "git+https", "ftp"}
 )
@@ -35,6 +36,13 @@ class Project(NamedTuple):
 
     root: str
     identity: str | None
+    main_root: str | None = None
+    """Of a linked work tree: the root of its repository's main one."""
+
+    @property
+    def place(self) -> str:
+        """Where its memory lies when it has no identity: one place for all its work trees."""
+        return self.main_root or self.root
 
 
 def project_of(cwd: str) -> Project | None:
@@ -54,7 +62,7 @@ def project_of(cwd: str) -> Project | None:
     while here not in nowhere:
         git_folder = _git_folder(here)
         if git_folder is not None:
-            return Project(here, _identity(here, git_folder))
+            return Project(here, _identity(here, git_folder), _main_root(here, git_folder))
         parent = os.path.dirname(here)
         if parent == here:
             break
@@ -62,25 +70,29 @@ def project_of(cwd: str) -> Project | None:
     return None if folder in nowhere else Project(folder, None)
 
 
+def shared_place(folder: str) -> str:
+    """The root of the main work tree where a folder is the root of a linked one, else itself."""
+    git_folder = _git_folder(folder)
+    return (_main_root(folder, git_folder) if git_folder else None) or folder
+
+
 def normalise_remote(url: str, base: str = "/") -> str | None:
     """`host/path` of a remote: no user, password, port or `.git`; None when it names nothing.
 
     A path on this machine, relative to `base`, becomes `localhost/path`.
     """
-    from urllib.parse import unquote  # 2 ms that only a repository needs to pay
-
     url = url.strip()
     if not url or not url.isprintable() or " " in url or len(url) > _IDENTITY_LIMIT:
         return None
-    match = _URL.match(url)
+    match = re.match(_URL, url)
     if match:
         scheme, host, path = match[1].lower(), match[2], match[3] or ""
         if scheme == "file":
-            return _local_identity(unquote(path), "/")
+            return _local_identity(_unquote(path), "/")
         if scheme not in _REMOTE_SCHEMES:
             return None
-        return _host_identity(host.rpartition("@")[2], unquote(path))
-    match = _SCP.match(url) or _SCP_ROOTED.match(url)
+        return _host_identity(host.rpartition("@")[2], _unquote(path))
+    match = re.match(_SCP, url) or re.match(_SCP_ROOTED, url)
     if match and not url.startswith((".", "/", "~")):
         return _host_identity(match[1], match[2])
     return _local_identity(url, base) if "://" not in url else None
@@ -95,7 +107,8 @@ def is_denied(project: Project | None, deny: Iterable[str]) -> bool:
             folder = os.path.realpath(
                 os.path.join(passwd_home(), entry[2:] if entry[:1] == "~" else entry)
             )
-            if project.root == folder or project.root.startswith(folder.rstrip("/") + "/"):
+            roots = (project.root, project.place)
+            if any(r == folder or r.startswith(folder.rstrip("/") + "/") for r in roots):
                 return True
         elif project.identity is not None:
             named = normalise_remote(entry if ":" in entry else f"https://{entry}")
@@ -156,6 +169,31 @@ def _git_folder(folder: str) -> str | None:
     return git_folder if os.path.isdir(git_folder) else None
 
 
+def _main_root(folder: str, common: str) -> str | None:
+    """The main work tree's root, where the repository itself names this folder as a linked one."""
+    place = os.path.join(folder, ".git")
+    if common == place:
+        return None
+    line = _read_file(place, 8_192) or ""
+    own = os.path.normpath(os.path.join(folder, line[len("gitdir:") :].strip()))
+    back = _read_file(os.path.join(own, "gitdir"), 8_192) if own != common else None
+    if back is None:
+        return None
+    if os.path.realpath(os.path.join(own, back.strip())) != os.path.realpath(place):
+        return None
+    root = os.path.realpath(_main_of(common))
+    return None if root in _places_without_project() else root
+
+
+def _main_of(common: str) -> str:
+    """The folder that a repository is checked out in; a bare one stands for itself."""
+    if os.path.basename(common) == ".git":
+        return os.path.dirname(common)
+    values = _git_values(_read_file(os.path.join(common, "config"), _READ_LIMIT) or "")
+    named = next((v for s, _, k, v in values if (s, k) == ("core", "worktree")), "")
+    return os.path.normpath(os.path.join(common, named))
+
+
 def _identity(root: str, git_folder: str) -> str | None:
     settings = _read_file(os.path.join(git_folder, "config"), _READ_LIMIT)
     if settings is None:
@@ -185,7 +223,7 @@ def _git_values(text: str) -> list[tuple[str, str, str, str]]:
         line = line.strip()
         header = re.match(r'\[([A-Za-z0-9.-]+)(?:\s+"((?:[^"\\]|\\.)*)")?\]', line)
         if header:
-            section, name = header[1].lower(), re.sub(r"\\(.)", r"\1", header[2] or "")
+            section, name = header[1].lower(), _unescaped(header[2] or "")
             line = line[header.end() :].strip()
         key, equals, value = line.partition("=")
         if equals and key.strip() and key.lstrip()[0] not in "#;":
@@ -194,9 +232,23 @@ def _git_values(text: str) -> list[tuple[str, str, str, str]]:
 
 
 def _git_value(value: str) -> str:
+    if not any(mark in value for mark in '"#;\\'):
+        return value.strip()
     parts = re.findall(r'"((?:[^"\\]|\\.)*)"|([^"#;]+)|([#;].*)', value.strip())
     text = "".join(quoted or plain for quoted, plain, comment in parts if not comment)
-    return re.sub(r"\\(.)", r"\1", text).strip()
+    return _unescaped(text).strip()
+
+
+def _unescaped(text: str) -> str:
+    return re.sub(r"\\(.)", r"\1", text) if "\\" in text else text
+
+
+def _unquote(path: str) -> str:
+    if "%" not in path:
+        return path
+    from urllib.parse import unquote  # 4 ms that few remotes need
+
+    return unquote(path)
 
 
 def _host_identity(host: str, path: str) -> str | None:

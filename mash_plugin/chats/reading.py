@@ -3,9 +3,8 @@
 from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple
 
-import orjson
-
 from mash_plugin.chats.project import Project
+from mash_plugin.compact_json import compact_json
 from mash_plugin.records.model import Author
 from mash_plugin.store.chats import SQL
 from mash_plugin.store.sqlite import Connection, Row
@@ -114,7 +113,7 @@ def recent_chats(
     if project.identity is not None:
         rows = db.all(SQL.recent_by_repository, {**common, "identity": project.identity})
     else:
-        rows = db.all(SQL.recent_by_path, {**common, "root": project.root})
+        rows = db.all(SQL.recent_by_path, {**common, "root": project.place})
     return [as_chat(row) for row in rows]
 
 
@@ -157,7 +156,7 @@ def get_chat(
     page: list[StoredMessage] = []
     left = page_bytes
     for message in messages_from(db, chat_id, offset):
-        cost = len(orjson.dumps(message.text[:TEXT_CHARS_IN_PAGE])) + 400
+        cost = len(compact_json(message.text[:TEXT_CHARS_IN_PAGE]).encode()) + 400
         if len(page) == limit or (page and cost > left):
             return page, True
         page.append(message)

@@ -88,7 +88,7 @@ def chats_mentioning_file(
     keys = {
         "match": _quoted(phrase),
         "repository": project.identity,
-        "project_path": None if project.identity else project.root,
+        "project_path": None if project.identity else project.place,
         "exclude_session": exclude_session,
         "limit": FILE_CANDIDATES,
     }

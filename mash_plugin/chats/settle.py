@@ -254,13 +254,18 @@ def _describe(
             "title": state.title,
             "first_words": _first_words(messages),
             "parent_session": state.parent_session,
-            "project_path": project.root if project else None,
+            "project_path": _path(project) if project else None,
             "repository_identity": identity,
             "started_at": min(times, default=None),
             "last_active_at": max(times, default=None),
             "now": now,
         },
     )
+
+
+def _path(project: Project) -> str:
+    """Where a chat took place; without an identity all work trees count as one."""
+    return project.root if project.identity else project.place
 
 
 def _first_words(messages: list[Message]) -> str | None:

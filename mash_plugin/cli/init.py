@@ -70,10 +70,17 @@ def init(yes: bool, no_index: bool, no_agents: bool, dry_run: bool) -> int:
 def _find_hosts(paths: Paths, rendered: Mapping[str, bytes]) -> list[Found]:
     places = [(host, host.find_place(os.environ)) for host in HOSTS]
     return [
-        Found(host, place, host.inspect(place, Path(paths.marketplace), rendered))
+        Found(host, place, _inspect(paths, host, place, rendered))
         for host, place in places
         if place.client is not None
     ]
+
+
+def _inspect(paths: Paths, host: Host, place: Place, rendered: Mapping[str, bytes]) -> Installed:
+    try:
+        return host.inspect(place, Path(paths.marketplace), rendered)
+    except OSError as error:
+        return Installed("broken", f"{place.config} cannot be read ({error}).")
 
 
 def _tell_plan(paths: Paths, found: list[Found], *, no_index: bool) -> None:
@@ -116,29 +123,51 @@ def _replace_other_daemon(paths: Paths) -> None:
 
 
 def _install(paths: Paths, found: list[Found], rendered: Mapping[str, bytes]) -> int:
-    has_failed = False
-    reviews = []
-    write_folder(rendered, Path(paths.marketplace))
+    failed = []
+    has_new = write_folder(rendered, Path(paths.marketplace))
     for one in found:
         try:
             _install_into(paths, one)
         except MashError as error:
-            has_failed = True
+            failed.append(one)
             click.echo(f"mash: {one.host.TITLE}: {error.message}", err=True)
-        else:
-            if one.is_due and one.host.REVIEW:
-                reviews.append(one.host.REVIEW)
-    for text in (EXAMPLE, *reviews):
-        click.echo(f"\n{text}")
-    titles = " and ".join(one.host.TITLE for one in found)
-    click.echo(f"\nRestart {titles} now (end it and start it again), so that mash is loaded.")
-    return 1 if has_failed else 0
+        except Exception as error:  # one agent's failure never keeps another from its plugin
+            failed.append(one)
+            text = f"{type(error).__name__}: {error}"
+            click.echo(f"mash: {one.host.TITLE}: the plugin was not installed ({text})", err=True)
+    changed = [one for one in found if one not in failed and (one.is_due or has_new)]
+    if changed:
+        click.echo(f"\n{EXAMPLE}")
+    for one in found:
+        if one not in failed:
+            _tell_review(one)
+    if changed:
+        titles = " and ".join(one.host.TITLE for one in changed)
+        click.echo(f"\nRestart {titles} now (end it and start it again), so that mash is loaded.")
+    elif not failed:
+        click.echo("Nothing had to be changed.")
+    return 1 if failed else 0
+
+
+def _tell_review(one: Found) -> None:
+    """Say what the person must do for the hooks to run, now or since an earlier time."""
+    if not one.host.REVIEW:
+        return
+    try:
+        hooks = one.host.hook_trust(one.place, os.environ)
+    except MashError:
+        if one.is_due:
+            click.echo(f"\n{one.host.REVIEW}")
+        return
+    if any(hook.status not in ("trusted", "managed") for hook in hooks):
+        click.echo(f"\n{one.host.REVIEW}")
 
 
 def _install_into(paths: Paths, one: Found) -> None:
     if one.installed.state == "broken":
         raise InvalidArgument(one.installed.detail)
     if one.is_due:
+        click.echo(f"{one.host.TITLE}: installing the plugin ...", err=True)
         add_memo(paths, one.place, one.host.note_before(one.place))
         one.host.install(one.place, Path(paths.marketplace), os.environ)
         click.echo(f"{one.host.TITLE}: plugin installed")

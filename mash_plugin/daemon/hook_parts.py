@@ -7,7 +7,6 @@ from typing import Any
 from mash_plugin.chats.ids import chat_id
 from mash_plugin.chats.project import Project
 from mash_plugin.chats.reading import Chat, recent_chats
-from mash_plugin.chats.search import chats_mentioning_file
 from mash_plugin.daemon.lanes import Lane, Part
 from mash_plugin.memory.call import Call
 from mash_plugin.memory.recall import recall_for_hook
@@ -32,7 +31,7 @@ def project_scopes(project: Project | None) -> list[Scope]:
     """Where records of this project may lie: under its identity, and under its path."""
     if project is None:
         return []
-    scopes = [Scope("local_project", project.root)]
+    scopes = [Scope("local_project", project.place)]
     return [Scope("repository", project.identity), *scopes] if project.identity else scopes
 
 
@@ -42,7 +41,7 @@ def saving_scope(project: Project | None, agent: str, session_id: str) -> dict[s
         return {"kind": "chat", "id": chat_id(agent, session_id)}
     if project.identity is not None:
         return {"kind": "repository", "identity": project.identity}
-    return {"kind": "local_project", "path": project.root}
+    return {"kind": "local_project", "path": project.place}
 
 
 def path_in_project(project: Project, file: str) -> str | None:
@@ -113,6 +112,8 @@ def file_chats(
     """Begin to look up earlier chats that mention these files."""
 
     def work() -> dict[str, list[ChatHint]]:
+        from mash_plugin.chats.search import chats_mentioning_file  # a session start needs none
+
         with call.chats.database.reading() as db:
             found = {p: chats_mentioning_file(db, project, p, CHATS, session_id) for p in paths}
         return {path: [_hint(call, chat) for chat in chats] for path, chats in found.items()}

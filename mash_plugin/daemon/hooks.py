@@ -7,13 +7,12 @@ from typing import NamedTuple, Protocol, TypeVar
 
 from mash_plugin.agents import agent_named
 from mash_plugin.agents.events import Agent, HookEvent
-from mash_plugin.agents.lines import parse_objects
+from mash_plugin.agents.payload import read_payload
 from mash_plugin.chats.project import Project, is_denied, project_of, switched_off
 from mash_plugin.daemon import clock
 from mash_plugin.daemon import hook_parts as parts
 from mash_plugin.daemon.lanes import Part
 from mash_plugin.memory.call import Call, Caller
-from mash_plugin.records import cues
 from mash_plugin.render import context, notes
 from mash_plugin.store.sessions import HookState, SessionState
 
@@ -83,7 +82,7 @@ def answer(
     until = time.monotonic() + BUDGET_S
     try:
         host = agent_named(agent)
-        event = host.parse_event(name, _payload(body)) if host else None
+        event = host.parse_event(name, read_payload(body)) if host else None
         if host is None or event is None:
             return b""
         hook = _prepare(node, name, host, event, switches, until)
@@ -92,11 +91,6 @@ def answer(
         with suppress(Exception):
             node.on_hook_failure(name, parts.failure_of(error))
         return b""
-
-
-def _payload(body: bytes) -> dict[str, object]:
-    found = parse_objects(body)
-    return found[0] if found else {}
 
 
 def _prepare(
@@ -185,6 +179,8 @@ def _prompt_submit(hook: _Hook) -> str:
     event, now = hook.event, hook.call.now
     if event.is_machine_made or not hook.may_capture:
         return ""
+    from mash_plugin.records import cues  # only prompts need its patterns
+
     is_due = hook.node.hook_state.claim_reminder(event.session_id, now, cues.reminder_due)
     is_lasting = cues.reads_lasting(event.prompt or "")
     if is_lasting:

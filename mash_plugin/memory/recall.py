@@ -24,7 +24,6 @@ from mash_plugin.store.records import (
     window,
 )
 from mash_plugin.store.sqlite import Connection
-from mash_plugin.tokens import STOP, words
 
 WINDOW = 256
 EMPTY_ITEM_BYTES = 215
@@ -35,6 +34,8 @@ Test = Callable[[Head, Revision], bool]
 
 def recall_records(call: Call, request: dict[str, Any]) -> Item:
     """The packet for a checked request."""
+    from mash_plugin.tokens import significant  # its patterns: not before a hook's first answer
+
     scope = scope_of(request["scope"])
     file = request.get("file")
     scopes = [scope]
@@ -44,7 +45,7 @@ def recall_records(call: Call, request: dict[str, Any]) -> Item:
     packet = _recall(
         call,
         scopes,
-        terms=[word for word in dict.fromkeys(words(request.get("query", ""))) if word not in STOP],
+        terms=significant(request["query"]) if request.get("query") else [],
         file=file,
         limit=request["limit"],
         byte_budget=request["byte_budget"],
@@ -102,6 +103,8 @@ def _recall(
             heads.update((head.id, head) for head in found[:WINDOW])
         conflicts = conflicted_among(db, heads, now) if include_review else frozenset()
         if file is not None:
+            from mash_plugin.tokens import words
+
             parts = set(words(file))
             heads = {h.id: h for h in heads.values() if _mentions(db, h, file, parts)}
         relevant, rest = rank_records(

@@ -4,6 +4,7 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
+from mash_plugin.chats.project import shared_place
 from mash_plugin.chats.reading import Chat
 from mash_plugin.errors import ScopeMismatch
 from mash_plugin.records.model import Scope
@@ -24,8 +25,13 @@ def scope_json(kind: str, value: str) -> dict[str, str]:
 
 
 def real_folder(path: str) -> str:
-    """The real path of a folder that exists, else the path without its dots."""
-    return os.path.realpath(path) if os.path.isdir(path) else os.path.normpath(path)
+    """The real path of a folder that exists, else the path without its dots.
+
+    Work trees of one repository share the path of the main one.
+    """
+    if not os.path.isdir(path):
+        return os.path.normpath(path)
+    return shared_place(os.path.realpath(path))
 
 
 def chat_in_scope(scope: Scope, chats: Sequence[Chat]) -> Chat:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from itertools import chain, repeat
 from typing import Any, TypeVar
 
-import orjson
+from mash_plugin.compact_json import compact_json
 
 Source = TypeVar("Source")
 Item = dict[str, Any]
@@ -67,4 +67,4 @@ def page(
 
 def size_of(value: object) -> int:
     """Bytes of the compact JSON: non-ASCII characters as themselves."""
-    return len(orjson.dumps(value))
+    return len(compact_json(value).encode())

@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 
 from mash_plugin.privacy import persons_own, split_private
 
+# Not importlib.resources: it would double what the first prompt waits for.
+_CUES = __file__.removesuffix(".py") + ".txt"
 REMINDER_MS = 15 * 60_000
 LONGEST_TEXT = 6_000
 """Longer prompts hold pasted text; the person's own words stand at their ends."""
@@ -66,11 +68,10 @@ def _counts(sentence: str) -> bool:
 
 @cache
 def _languages() -> tuple[_Cues, ...]:
-    from importlib import resources
-
     import re2  # 20 ms that only prompts need to pay
 
-    text = (resources.files("mash_plugin.records") / "cues.txt").read_text("utf-8")
+    with open(_CUES, encoding="utf-8") as file:
+        text = file.read()
     groups: dict[str, dict[str, list[str]]] = {}
     for line in text.splitlines():
         head, colon, pattern = line.partition(": ")

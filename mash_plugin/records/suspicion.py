@@ -1,10 +1,11 @@
 """A flag, not a filter: does a text try to steer the agent that will read it?"""
 
 import re
+from functools import cache
 
 from mash_plugin.records.model import Body
 
-_MARKS = re.compile(
+_MARKS = (
     r"ignore (?:all |any )?(?:the )?(?:previous|prior|above|earlier) (?:instruction|rule|prompt)"
     r"|disregard (?:all |any )?(?:the )?(?:previous|prior|above|earlier)"
     r"|(?:new|updated) (?:system )?instructions?\s?:"
@@ -16,14 +17,20 @@ _MARKS = re.compile(
     r"|\b(?:always|first) run (?:curl|wget|npx|bash|sh|python)\b"
     r"|https?://[^\s]{1,300}\?[^\s]"
     r"|!\[[^\]]{0,100}\]\("
-    r"|[a-z0-9+/]{80,}={0,2}",
-    re.IGNORECASE,
+    r"|[a-z0-9+/]{80,}={0,2}"
 )
-_INVISIBLE = re.compile(
-    "[\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e0fff\x00-\x08\x0b-\x1f\x7f]"
+_INVISIBLE = (
+    "[\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e0fff"
+    "\x00-\x08\x0b-\x1f\x7f]"
 )
 
 
 def reads_like_instruction(body: Body) -> bool:
     """Whether a text of the body looks like an instruction to an agent or hides characters."""
-    return any(_MARKS.search(text) or _INVISIBLE.search(text) for text in body.texts)
+    marks, invisible = _patterns()
+    return any(marks.search(text) or invisible.search(text) for text in body.texts)
+
+
+@cache
+def _patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    return re.compile(_MARKS, re.IGNORECASE), re.compile(_INVISIBLE)

@@ -4,12 +4,12 @@ import json
 import re
 from datetime import UTC, datetime, tzinfo
 
-_ESCAPE_SEQUENCES = re.compile(
+_ESCAPE_SEQUENCES = (
     r"\x1b\[[0-?]*[ -/]*[@-~]"  # colours and cursor moves
     r"|\x1b[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?"  # titles, links, clipboard (OSC 52)
     r"|\x1b."
 )
-_UNSEEN = re.compile(
+_UNSEEN = (
     "[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
     "\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\uffff"
     "\U000e0000-\U000e0fff\ud800-\udfff]"
@@ -19,7 +19,9 @@ _MARKUP = str.maketrans({c: f"\\u{ord(c):04x}" for c in "<>&`"})
 
 def clean(text: str) -> str:
     """The text on one line without what is not seen: controls, direction marks, tag characters."""
-    return " ".join(_UNSEEN.sub("", _ESCAPE_SEQUENCES.sub("", text)).split())
+    if not (text.isascii() and text.isprintable()):  # else not worth the patterns, 2 ms
+        text = re.sub(_UNSEEN, "", re.sub(_ESCAPE_SEQUENCES, "", text))
+    return " ".join(text.split())
 
 
 def shorten(text: str, limit: int) -> str:

@@ -4,8 +4,7 @@ import os
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-import orjson
-
+from mash_plugin.compact_json import compact_json
 from mash_plugin.store.queries import load
 from mash_plugin.store.sqlite import Connection
 
@@ -164,4 +163,4 @@ def switch_generation(db: Connection, chat_no: int, generation: int, path: str) 
 
 def json_list(values: Iterable[str | int]) -> str:
     """A list as one bound parameter for json_each."""
-    return orjson.dumps(list(values)).decode()
+    return compact_json(list(values))

@@ -1,11 +1,9 @@
 """Receipts: every change that was saved, found again by its operation ID (R-061 to R-065)."""
 
-import hashlib
-import hmac
+import json
 from typing import Any, NamedTuple
 
-import orjson
-
+from mash_plugin.compact_json import compact_json
 from mash_plugin.errors import StoreDamaged
 from mash_plugin.store.queries import load
 from mash_plugin.store.sqlite import Connection
@@ -42,8 +40,10 @@ def operation_key(identity: Identity, operation_id: str) -> bytes:
 
 def request_key(identity: Identity, method: str, request: dict[str, Any]) -> bytes:
     """The keyed hash of the canonical request (R-062)."""
-    canonical = orjson.dumps([method, request], option=orjson.OPT_SORT_KEYS)
-    return _keyed(identity, b"request", canonical)
+    canonical = json.dumps(
+        [method, request], ensure_ascii=False, separators=(",", ":"), sort_keys=True
+    )
+    return _keyed(identity, b"request", canonical.encode())
 
 
 def find_receipt(db: Connection, identity: Identity, op_key: bytes) -> Receipt | None:
@@ -51,7 +51,7 @@ def find_receipt(db: Connection, identity: Identity, op_key: bytes) -> Receipt |
     row = db.one(_SQL.get_receipt, {"owner_id": identity.owner, "op_key": op_key})
     if row is None:
         return None
-    return Receipt(row[1], orjson.loads(row[2]) if row[0] == "done" else None)
+    return Receipt(row[1], json.loads(row[2]) if row[0] == "done" else None)
 
 
 def add_receipt(
@@ -69,7 +69,7 @@ def add_receipt(
         {
             **key,
             "request_key": request,
-            "receipt": orjson.dumps(receipt).decode(),
+            "receipt": compact_json(receipt),
             "recorded_at": receipt["recorded_at"],
         },
     )
@@ -77,5 +77,7 @@ def add_receipt(
 
 
 def _keyed(identity: Identity, purpose: bytes, content: bytes) -> bytes:
+    import hmac  # hashlib loads OpenSSL, 2 ms before a hook's first answer
+
     message = b"\0".join((purpose, identity.owner.encode(), content))
-    return hmac.new(identity.secret, message, hashlib.sha256).digest()
+    return hmac.new(identity.secret, message, "sha256").digest()

@@ -1,13 +1,13 @@
 """Records in rows and out again, each revision under a checksum; no rules."""
 
-import hashlib
+import json
 from collections.abc import Iterable, Iterator
 from heapq import merge
 from itertools import islice
 from typing import Any, NamedTuple
 
-import orjson
-
+from mash_plugin.compact_json import compact_json
+from mash_plugin.digest import sha256_of
 from mash_plugin.records.model import Body, Evidence, EvidenceStatus, Revision, Scope
 from mash_plugin.store.queries import load
 from mash_plugin.store.sqlite import Connection, Row
@@ -125,7 +125,7 @@ def window(
 
 def conflicted_among(db: Connection, record_ids: Iterable[str], now: int) -> frozenset[str]:
     """Those records that are in force and contradict another one that is."""
-    key = {"record_ids": orjson.dumps(list(record_ids)).decode(), "now": now}
+    key = {"record_ids": compact_json(list(record_ids)), "now": now}
     return frozenset(row[0] for row in db.all(_SQL.conflicted_among, key))
 
 
@@ -206,7 +206,7 @@ def load_head(db: Connection, head: Head) -> Revision | None:
 
 def text_bytes(db: Connection, record_ids: Iterable[str]) -> dict[str, int]:
     """How many bytes the texts of each head take, without reading them out."""
-    key = {"record_ids": orjson.dumps(list(record_ids)).decode()}
+    key = {"record_ids": compact_json(list(record_ids))}
     return {row[0]: int(row[1]) for row in db.all(_SQL.text_bytes, key)}
 
 
@@ -286,7 +286,7 @@ def _evidence_row(evidence: Evidence) -> dict[str, Any]:
 
 def _checksum(place: tuple[str, ...], row: dict[str, Any], evidence: tuple[Evidence, ...]) -> bytes:
     citations = [_evidence_row(e) for e in evidence if e.added_by == "revision"]
-    return hashlib.sha256(orjson.dumps([place, row, citations])).digest()
+    return sha256_of(compact_json([place, row, citations]).encode())
 
 
 def _revision(head: Head, row: Row, evidence: tuple[Evidence, ...]) -> Revision:
@@ -312,8 +312,8 @@ def _evidence(row: Row) -> Evidence:
 
 
 def _json(texts: tuple[str, ...]) -> str | None:
-    return orjson.dumps(texts).decode() if texts else None
+    return compact_json(texts) if texts else None
 
 
 def _texts(value: str | None) -> tuple[str, ...]:
-    return tuple(orjson.loads(value)) if value else ()
+    return tuple(json.loads(value)) if value else ()

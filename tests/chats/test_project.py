@@ -11,6 +11,7 @@ from mash_plugin.chats.project import (
     is_denied,
     normalise_remote,
     project_of,
+    shared_place,
     switched_off,
 )
 from tests.support.transcripts import write_repository
@@ -145,12 +146,62 @@ def test_worktrees_and_submodules_as_git_makes_them(
     git(shop, "remote", "add", "origin", "git@github.com:acme/shop.git")
     git(shop, "worktree", "add", "-q", str(tmp_path / "tree"))
     git(shop, "submodule", "add", "-q", str(library), "vendor/library")
-    assert project_of(str(tmp_path / "tree")) == Project(str(tmp_path / "tree"), SHOP)
+    tree = Project(str(tmp_path / "tree"), SHOP, str(shop))
+    assert project_of(str(tmp_path / "tree")) == tree
     inside = project_of(str(shop / "vendor" / "library"))
     assert inside is not None
     assert inside.root == str(shop / "vendor" / "library")
     assert inside.identity == f"localhost{library}"
+    assert inside.place == inside.root
     assert project_of(str(library)) == Project(str(library), None)
+
+
+@pytest.mark.parametrize("kind", ["ordinary", "bare", "submodule"])
+def test_work_trees_without_a_remote_share_one_place(tmp_path: Path, kind: str) -> None:
+    def git(folder: Path, *arguments: str) -> None:
+        person = ["-c", "user.name=a", "-c", "user.email=a@example.com"]
+        command = ["git", "-c", "protocol.file.allow=always", *person, *arguments]
+        subprocess.run(command, cwd=folder, check=True, capture_output=True)
+
+    def write(folder: Path) -> Path:
+        folder.mkdir()
+        git(folder, "init", "-q")
+        git(folder, "commit", "-q", "--allow-empty", "-m", "first")
+        return folder
+
+    main = write(tmp_path / "main")
+    if kind == "bare":
+        git(tmp_path, "clone", "-q", "--bare", str(main), "store")
+        main = tmp_path / "store"
+        git(main, "remote", "remove", "origin")
+    elif kind == "submodule":
+        outer = write(tmp_path / "outer")
+        git(outer, "submodule", "add", "-q", str(main), "part")
+        main = outer / "part"
+        git(main, "remote", "remove", "origin")
+    trees = [tmp_path / "one", tmp_path / "two"]
+    for tree in trees:
+        git(main, "worktree", "add", "-q", "--detach", str(tree))
+        (tree / "src").mkdir()
+        assert project_of(str(tree / "src")) == Project(str(tree), None, str(main))
+        assert shared_place(str(tree)) == str(main)
+    assert shared_place(str(main)) == str(main)
+    assert is_denied(project_of(str(trees[0])), [str(main)])
+    assert is_denied(project_of(str(trees[0])), [str(trees[0])])
+    assert not is_denied(project_of(str(trees[0])), [str(trees[1])])
+
+
+def test_a_folder_that_only_claims_to_be_a_work_tree_shares_nothing(tmp_path: Path) -> None:
+    main = write_repository(tmp_path / "main", None)
+    own = main / ".git" / "worktrees" / "x"
+    own.mkdir(parents=True)
+    (own / "commondir").write_text("../..\n")
+    (own / "gitdir").write_text(f"{tmp_path}/real/.git\n")
+    for name in ("real", "false"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / ".git").write_text(f"gitdir: {own}\n")
+    assert shared_place(str(tmp_path / "real")) == str(main)
+    assert shared_place(str(tmp_path / "false")) == str(tmp_path / "false")
 
 
 @pytest.mark.parametrize(

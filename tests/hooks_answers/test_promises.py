@@ -10,20 +10,47 @@ from mash_plugin.protocol import tool_schemas
 from mash_plugin.render import notes
 
 HEAVY = ("pydantic", "click", "logging", "mcp", "platformdirs", "asyncio", "subprocess")
+HEAVY += ("dataclasses", "inspect", "orjson", "hashlib", "uuid", "urllib.parse", "shlex")
+HEAVY += ("mash_plugin.tokens", "mash_plugin.chats.found", "mash_plugin.chats.search")
 
 
-def test_an_answer_imports_nothing_that_is_slow(tmp_path):
+@pytest.mark.parametrize("agent", ["claude-code", "codex"])
+def test_a_first_answer_imports_nothing_that_is_slow(desk, agent):
+    desk.keep("Kept in a.py.")
+    desk.chat("About a.py", "old-1")
+    desk.node.close()
+    script = f"""
+import json, sys
+import mash_plugin.daemon.__main__
+from mash_plugin.daemon import hooks
+from mash_plugin.daemon.node import Node
+from mash_plugin.paths import find_paths
+hooks.BUDGET_S = 10.0
+node = Node(find_paths({{"MASH_HOME": {str(desk.root / "mash")!r}}}), {desk.now}, {{}})
+raw = {{"session_id": "s", "cwd": {str(desk.project)!r}, "hook_event_name": "SessionStart",
+        "source": "startup"}}
+text = hooks.answer(node, "session-start", {agent!r}, {{}}, json.dumps(raw).encode())
+assert b"Kept in" in text and b"About a.py" in text, text
+print(sorted(set({HEAVY!r}) & sys.modules.keys()))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert done.stdout == "[]\n"
+
+
+def test_no_answer_to_a_prompt_imports_what_is_slow(tmp_path):
     script = f"""
 import json, sys
 from mash_plugin.daemon import hooks
 from mash_plugin.daemon.node import Node
 from mash_plugin.paths import find_paths
 node = Node(find_paths({{"MASH_HOME": {str(tmp_path / "mash")!r}}}), 0, {{}})
-for name, event in (("session-start", "SessionStart"), ("prompt-submit", "UserPromptSubmit")):
-    raw = {{"session_id": "s", "cwd": {str(tmp_path)!r}, "hook_event_name": event,
-            "prompt": "From now on use tabs.", "source": "startup"}}
-    assert hooks.answer(node, name, "codex", {{}}, json.dumps(raw).encode())
-print(sorted(set({HEAVY!r}) & sys.modules.keys()))
+raw = {{"session_id": "s", "cwd": {str(tmp_path)!r}, "hook_event_name": "UserPromptSubmit",
+        "prompt": "From now on use tabs."}}
+assert hooks.answer(node, "prompt-submit", "codex", {{}}, json.dumps(raw).encode())
+by_re2 = {{"dataclasses", "inspect"}}
+print(sorted((set({HEAVY!r}) - by_re2) & sys.modules.keys()))
 """
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60

@@ -5,6 +5,7 @@ refused; every write reorders that file, so its text is edited back to the perso
 `uninstall` leaves empty tables, the cache and the data folder behind.
 """
 
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -40,6 +41,8 @@ MARKETPLACES = "extraKnownMarketplaces"
 PLUGINS = "enabledPlugins"
 DECLINED = "declinedPlugins"
 FOLDERS = ("cache", "data", "marketplaces")
+BLANKS = (b"", b"\n", b"\r\n")
+"""Files without any JSON, which Claude Code takes for `{}`."""
 OURS = ((MARKETPLACES, MARKETPLACE), (PLUGINS, PLUGIN_ID))
 
 
@@ -111,6 +114,8 @@ def remove(place: Place, before: Before | None, environ: Mapping[str, str]) -> b
     file = _settings_file(place)
     was = inspect(place, Path(), {})
     if was.state == "broken":
+        if not _mentions_us(place):
+            return False
         raise InvalidArgument(f"{was.detail} Nothing was removed from {TITLE}.")
     wanted = _without_ours(file, before)
     if place.client and was.state != "absent":
@@ -134,8 +139,20 @@ PLUGIN_FILES = (
 )
 
 
+def _mentions_us(place: Place) -> bool:
+    for file in (_settings_file(place), _known_file(place), _installed_file(place)):
+        try:
+            if PLUGIN_ID.encode() in file.read_bytes():
+                return True
+        except OSError:
+            continue
+    return False
+
+
 def _keep_layout(file: Path, before: str) -> None:
     """Put our entries into the text as the person wrote it, if that says the same."""
+    if not before.strip():
+        return
     now = json.loads(_text(file))
     text = before
     for path in OURS:
@@ -163,9 +180,13 @@ def _settle(file: Path, wanted: str | None, before: Before | None) -> None:
     if now is None:
         return
     text = wanted if wanted is not None and _parsed(wanted) == _parsed(now) else now
-    if before is not None and before.sha256 is None and _parsed(text) == {}:
-        file.unlink()
-    elif text != _text(file):
+    if before is not None and _parsed(text) == {}:
+        if before.sha256 is None:
+            file.unlink()
+            return
+        blank = next((b for b in BLANKS if hashlib.sha256(b).hexdigest() == before.sha256), None)
+        text = text if blank is None else blank.decode()
+    if text != _text(file):
         write_settings(file, text)
 
 
@@ -238,7 +259,7 @@ def _text(file: Path) -> str:
 
 def _read(file: Path) -> dict[str, Any]:
     try:
-        value = json.loads(_text(file) or "{}")
+        value = json.loads(_text(file).strip() or "{}")
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as error:
@@ -252,7 +273,7 @@ def _read(file: Path) -> dict[str, Any]:
 
 
 def _parsed(text: str) -> dict[str, Any]:
-    value = json.loads(text or "{}")
+    value = json.loads(text.strip() or "{}")
     return value if isinstance(value, dict) else {}
 
 

@@ -2,13 +2,10 @@
 
 import json
 import os
-import shlex
 from collections.abc import Iterator
 from typing import Any
-from urllib.parse import unquote, urlsplit
 
 from mash_plugin.agents.events import HookEvent
-from mash_plugin.agents.lines import open_transcript
 from mash_plugin.agents.payload import (
     common_event,
     context_reply,
@@ -64,6 +61,8 @@ def files_read(event: HookEvent, roots: list[tuple[str, str]]) -> tuple[str, ...
 
 def simple_read(command: str) -> str | None:
     """The one file operand of a plain cat, nl, head, tail or `sed -n`, else None."""
+    import shlex  # like other imports below, not what a first answer waits for
+
     lexer = shlex.shlex(command, posix=True, punctuation_chars=True)
     lexer.whitespace_split = True
     lexer.commenters = ""
@@ -107,6 +106,8 @@ def _parsed_reads(
     path: str, tool_use_id: str, cwd: str, roots: list[tuple[str, str]]
 ) -> tuple[str, ...] | None:
     """The paths of Codex's parse; None when the rollout does not hold this call (older CLIs)."""
+    from mash_plugin.agents.lines import open_transcript
+
     try:
         with open_transcript(path, [root for _, root in roots]) as file:
             size = file.seek(0, os.SEEK_END)
@@ -134,6 +135,8 @@ def _command_item(line: bytes, tool_use_id: str) -> dict[str, Any] | None:
 def _read_paths(item: dict[str, Any], cwd: str) -> Iterator[str]:
     place = item.get("cwd")
     if isinstance(place, str) and place.startswith("file://"):
+        from urllib.parse import unquote, urlsplit
+
         cwd = unquote(urlsplit(place).path)
     for part in item["parsed_cmd"]:
         if isinstance(part, dict) and part.get("type") == "read":

@@ -12,6 +12,7 @@ import tempfile
 import threading
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -37,10 +38,15 @@ TITLE = "Codex"
 HOME_FOLDER = ".codex"
 ROOT_VARIABLE = "CODEX_HOME"
 ROOTS_KEY = "codex"
-REVIEW_COMMAND = "start `codex`, type /hooks and trust the hooks of mash"
+REVIEW_COMMAND = (
+    "start `codex`; at 'Hooks need review' choose to review and trust those of mash"
+    " (or type /hooks at any time)"
+)
 REVIEW = """\
-Codex does not run new or changed hooks until you have reviewed them:
-start `codex`, type /hooks, look at the hooks of mash and trust them. Until then they stay off."""
+Codex does not run new or changed hooks until you have reviewed them. Start `codex`:
+it shows 'Hooks need review' by itself; look at the hooks of mash and trust them.
+Later you find them by typing /hooks. Until then they stay off."""
+HOOK_STATE = "hooks.state"
 APP_SERVER_TIMEOUT_S = 20
 
 
@@ -73,9 +79,10 @@ def inspect(place: Place, marketplace: Path, rendered: Mapping[str, bytes]) -> I
 
 def note_before(place: Place) -> Before:
     """What `remove` must know later."""
-    _parse(place, _text(place))
     plugins = place.config / "plugins"
     absent = [f"plugins/{name}" for name in ("", "cache", "data") if not (plugins / name).exists()]
+    if "state" not in _table(_parse(place, _text(place)), "hooks"):
+        absent.append(HOOK_STATE)
     return Before(sha256_of(_file(place)), tuple(absent))
 
 
@@ -84,26 +91,32 @@ def install(place: Place, marketplace: Path, environ: Mapping[str, str]) -> None
     assert place.client  # noqa: S101 - callers install only where the command was found
     config = _parse(place, _text(place))
     source = _table(_table(config, "marketplaces"), MARKETPLACE).get("source")
-    if source not in (None, str(marketplace)):
-        run_client([place.client, "plugin", "marketplace", "remove", MARKETPLACE], environ)
-    run_client([place.client, "plugin", "marketplace", "add", str(marketplace)], environ)
-    run_client([place.client, "plugin", "add", PLUGIN_ID], environ)
+    with _kept_mode(_file(place)):
+        if source not in (None, str(marketplace)):
+            run_client([place.client, "plugin", "marketplace", "remove", MARKETPLACE], environ)
+        run_client([place.client, "plugin", "marketplace", "add", str(marketplace)], environ)
+        run_client([place.client, "plugin", "add", PLUGIN_ID], environ)
 
 
 def remove(place: Place, before: Before | None, environ: Mapping[str, str]) -> bool:
     """Take our entries and our hooks' trust out, also when the command is gone."""
-    config = _parse(place, _text(place))
+    text = _text(place)
+    try:
+        config = _parse(place, text)
+    except InvalidArgument:
+        if PLUGIN_ID in text:
+            raise
+        return False
     had_entries = bool(
         _table(_table(config, "marketplaces"), MARKETPLACE)
         or _table(_table(config, "plugins"), PLUGIN_ID)
     )
-    if place.client and had_entries:
-        for arguments in (["remove", PLUGIN_ID], ["marketplace", "remove", MARKETPLACE]):
-            try:
-                run_client([place.client, "plugin", *arguments], environ)
-            except Internal:
-                continue
-    _settle(place, before)
+    with _kept_mode(_file(place)):
+        if place.client and had_entries:
+            for arguments in (["remove", PLUGIN_ID], ["marketplace", "remove", MARKETPLACE]):
+                with suppress(Internal):
+                    run_client([place.client, "plugin", *arguments], environ)
+        _settle(place, before)
     plugins = place.config / "plugins"
     remove_tree(plugins / "cache" / MARKETPLACE)
     remove_tree(plugins / "data" / f"{PLUGIN}-{MARKETPLACE}")
@@ -197,9 +210,11 @@ def _settle(place: Place, before: Before | None) -> None:
     if not file.exists():
         return
     rest = without_tables(text, _is_ours)
-    bare = rest.rstrip("\n")
-    # Codex ends a file with a newline that had none, and begins an empty one with one.
-    for candidate in (rest, bare + "\n", bare, rest.lstrip("\n"), bare.lstrip("\n")):
+    if before and HOOK_STATE in before.absent:
+        state = _table(_parse(place, rest), "hooks").get("state")
+        if state == {}:
+            rest = without_tables(rest, lambda header: header == ("hooks", "state"))
+    for candidate in _former_texts(rest):
         if before and hashlib.sha256(candidate.encode()).hexdigest() == before.sha256:
             rest = candidate
             break
@@ -208,6 +223,35 @@ def _settle(place: Place, before: Before | None) -> None:
     elif rest != text:
         _parse(place, rest)
         write_settings(file, rest)
+
+
+def _former_texts(rest: str) -> Iterator[str]:
+    """What the text may have been before Codex wrote to it; a hash tells which it was.
+
+    Codex ends a file with a newline that had none, begins an empty one with one, writes LF for
+    CRLF, and drops an empty `plugins = {}` (seen in 0.171.0).
+    """
+    rest = rest.replace("\r\n", "\n")
+    bare = rest.rstrip("\n")
+    shapes = [rest, bare + "\n", bare, rest.lstrip("\n"), bare.lstrip("\n")]
+    lines = rest.splitlines(keepends=True)
+    for name in ("plugins", "marketplaces"):
+        for number in range(len(lines) + 1):
+            shapes.append("".join([*lines[:number], f"{name} = {{}}\n", *lines[number:]]))
+    for shape in shapes:
+        yield shape
+        yield shape.replace("\n", "\r\n")
+
+
+@contextmanager
+def _kept_mode(file: Path) -> Iterator[None]:
+    """Give the file its mode back: Codex closes it to 0600 with every write."""
+    mode = file.stat().st_mode if file.exists() else None
+    try:
+        yield
+    finally:
+        if mode is not None and file.exists() and file.stat().st_mode != mode:
+            file.chmod(mode & 0o7777)
 
 
 def without_tables(text: str, is_ours: Callable[[tuple[str, ...]], bool]) -> str:
