@@ -8,6 +8,7 @@ from mash_plugin.errors import InvalidArgument
 OFF_WORDS = frozenset({"off", "0", "false", "no"})
 ON_WORDS = frozenset({"on", "1", "true", "yes"})
 SWITCHES = ("MASH_RECORD_CAPTURE", "MASH_RECORD_RECALL", "MASH_FILE_RECALL", "MASH_INTERNAL")
+MARKER_SWITCHES = ("capture", "recall", "index")
 Tables = dict[str, object]
 _KEYS: Mapping[str, Mapping[str, str]] = {
     "records": dict.fromkeys(
@@ -101,6 +102,29 @@ def check_settings(config_file: str) -> None:
     problem = read_settings(config_file, {}).problem
     if problem:
         raise InvalidArgument(f"The configuration cannot be read: {problem}. Correct or move it.")
+
+
+def read_marker(text: str) -> tuple[frozenset[str], tuple[str, ...]]:
+    """What a project's `.mash` file switches off, and which of its lines have no effect.
+
+    Empty, or with a line `off`: all of capture, recall and index. Else lines `key = off`;
+    `#` begins a comment, and no line can switch anything on.
+    """
+    lines = [line.partition("#")[0].strip() for line in text.lstrip("\ufeff").splitlines()]
+    lines = [line for line in lines if line]
+    if not lines or any(is_off(line.strip("\"'")) for line in lines):
+        return frozenset(MARKER_SWITCHES), ()
+    off, faults = set(), []
+    for line in lines:
+        name, equals, value = (part.strip().strip("\"'") for part in line.partition("="))
+        key = name.lower()
+        if not equals or key not in MARKER_SWITCHES:
+            faults.append(f"{line!r} is none of off, capture = off, recall = off, index = off")
+        elif not is_on(value):
+            off.add(key)
+            if not is_off(value):
+                faults.append(f"{line!r} does not say on or off and counts as off")
+    return frozenset(off), tuple(faults)
 
 
 def _settings(tables: Tables, switches: Mapping[str, str]) -> Settings:

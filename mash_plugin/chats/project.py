@@ -7,11 +7,10 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
-from mash_plugin.config import is_off
+from mash_plugin.config import MARKER_SWITCHES, read_marker
 from mash_plugin.paths import passwd_home
 
 MARKER = ".mash"
-MARKER_SWITCHES = ("capture", "recall", "index")
 _READ_LIMIT = 1 << 20
 _IDENTITY_LIMIT = 400
 _CASELESS_HOSTS = frozenset({"github.com", "gitlab.com", "bitbucket.org", "codeberg.org"})
@@ -118,25 +117,23 @@ def is_denied(project: Project | None, deny: Iterable[str]) -> bool:
 
 
 def switched_off(project: Project | None) -> frozenset[str]:
-    """What the `.mash` file of a project switches off: capture, recall, index.
+    """What the `.mash` file of a project switches off; that of the main work tree counts too."""
+    roots = dict.fromkeys((project.root, project.place)) if project else ()
+    return frozenset(key for root in roots for key in marker_at(root)[0])
 
-    An empty file, or one line `off`, switches all three off; it can never switch one on.
+
+def marker_at(root: str) -> tuple[frozenset[str], tuple[str, ...]]:
+    """What the `.mash` file in a folder switches off, and what in it has no effect.
+
+    One that cannot be read switches everything off.
     """
-    if project is None:
-        return frozenset()
-    text = _read_file(os.path.join(project.root, MARKER), 4_096)
-    if text is None:
-        return frozenset()
-    lines = [line.partition("#")[0].strip() for line in text.splitlines()]
-    lines = [line for line in lines if line]
-    if not lines or any(is_off(line) for line in lines):
-        return frozenset(MARKER_SWITCHES)
-    pairs = [line.partition("=") for line in lines]
-    return frozenset(
-        key.strip().lower()
-        for key, _, value in pairs
-        if key.strip().lower() in MARKER_SWITCHES and is_off(value.strip().strip("\"'"))
-    )
+    path = os.path.join(root, MARKER)
+    text = _read_file(path, 4_096)
+    if text is not None:
+        return read_marker(text)
+    if os.path.isfile(path):
+        return frozenset(MARKER_SWITCHES), ("it cannot be read, so everything counts as off",)
+    return frozenset(), ()
 
 
 def _places_without_project() -> frozenset[str]:

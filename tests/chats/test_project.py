@@ -9,6 +9,7 @@ import pytest
 from mash_plugin.chats.project import (
     Project,
     is_denied,
+    marker_at,
     normalise_remote,
     project_of,
     shared_place,
@@ -250,17 +251,69 @@ def test_projects_are_denied_by_path_and_by_identity() -> None:
     assert not is_denied(None, ["/"])
 
 
+ALL = {"capture", "recall", "index"}
+
+
 @pytest.mark.parametrize(
     ("text", "off"),
     [
-        ("", {"capture", "recall", "index"}),
-        ("off", {"capture", "recall", "index"}),
+        ("", ALL),
+        ("\n# nothing but words\n", ALL),
+        ("off", ALL),
+        ("OFF  # all of it\n", ALL),
+        ("capture = on\noff\n", ALL),
         ("capture = off\n", {"capture"}),
+        ("capture=0\r\nindex = no\r\n", {"capture", "index"}),
         ('recall = "False"  # quiet\nindex=0', {"recall", "index"}),
-        ("capture = on\nrecall = yes\nother = off\n", set()),
+        ("Capture = Off", {"capture"}),
+        ("capture = on\nrecall = yes\nindex = true\n", set()),
     ],
 )
 def test_a_marker_file_only_switches_off(tmp_path: Path, text: str, off: set[str]) -> None:
     (tmp_path / ".mash").write_text(text)
     assert switched_off(Project(str(tmp_path), None)) == off
     assert switched_off(None) == frozenset()
+    assert marker_at(str(tmp_path))[1] == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "off", "word"),
+    [
+        ("capture = on\nother = off\n", set(), "'other = off'"),
+        ("capture: off\n", set(), "'capture: off'"),
+        ("recall\n", set(), "'recall'"),
+        ("recall = disabled\n", {"recall"}, "counts as off"),
+        ("capture =\n", {"capture"}, "counts as off"),
+    ],
+)
+def test_what_in_a_marker_file_is_unclear_is_told(
+    tmp_path: Path, text: str, off: set[str], word: str
+) -> None:
+    (tmp_path / ".mash").write_text(text)
+    found, faults = marker_at(str(tmp_path))
+    assert found == off
+    assert [word in fault for fault in faults] == [True]
+
+
+def test_a_marker_counts_at_the_projects_root_alone(tmp_path: Path) -> None:
+    clone = write_repository(tmp_path / "a", None)
+    (clone / "src").mkdir()
+    (clone / "src" / ".mash").write_text("off\n")
+    (tmp_path / ".mash").write_text("off\n")
+    assert switched_off(project_of(str(clone / "src"))) == frozenset()
+    (clone / ".mash").write_text("")
+    assert switched_off(project_of(str(clone / "src"))) == ALL
+
+
+def test_a_folder_of_the_markers_name_switches_nothing_off(tmp_path: Path) -> None:
+    (tmp_path / ".mash").mkdir()
+    assert switched_off(Project(str(tmp_path), None)) == frozenset()
+
+
+def test_the_main_work_trees_marker_counts_in_the_linked_ones(tmp_path: Path) -> None:
+    for name in ("main", "tree"):
+        (tmp_path / name).mkdir()
+    project = Project(str(tmp_path / "tree"), None, str(tmp_path / "main"))
+    (tmp_path / "main" / ".mash").write_text("capture = off\n")
+    (tmp_path / "tree" / ".mash").write_text("recall = off\n")
+    assert switched_off(project) == {"capture", "recall"}

@@ -11,6 +11,7 @@ from mash_plugin.memory.recall import recall_for_hook
 from mash_plugin.records.model import Scope
 from mash_plugin.store.records import get_head, insert_record, load_head
 from tests.conftest import CHOICE, QUESTION, SHOP, Json, Memory, Shop
+from tests.support.transcripts import ClaudeTranscript, write_repository
 
 REPOSITORY = {"kind": "repository", "identity": SHOP}
 DAY = 86_400_000
@@ -337,3 +338,22 @@ def test_recall_for_hooks_does_not_import_heavy_modules() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=os.getcwd()
     )
     assert done.stdout.strip() == ""
+
+
+def test_work_trees_of_a_repository_without_a_remote_share_their_records(memory: Memory) -> None:
+    main = write_repository(memory.projects / "main", None)
+    for name in ("one", "two"):
+        own = main / ".git" / "worktrees" / name
+        own.mkdir(parents=True)
+        (own / "commondir").write_text("../..\n")
+        (own / "gitdir").write_text(f"{memory.projects / name / '.git'}\n")
+        (memory.projects / name).mkdir()
+        (memory.projects / name / ".git").write_text(f"gitdir: {own}\n")
+    chat = ClaudeTranscript(memory.claude_root, str(memory.projects / "one"), "s-7")
+    chat.person(QUESTION)
+    trees = [{"kind": "local_project", "path": str(memory.projects / n)} for n in ("one", "two")]
+    saved = memory.candidate("Qdrant?", "s-7", scope=trees[0])
+    shared = {"kind": "local_project", "path": str(main)}
+    for scope in (*trees, shared):
+        (found,) = memory.recall(scope=scope)["records"]
+        assert (found["id"], found["scope"]) == (saved["id"], shared)
