@@ -40,7 +40,10 @@ class Finding:
 @click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
 def doctor(as_json: bool) -> int:
     """Check everything and print, for each fault, the command that repairs it."""
+    from mash_plugin import client
+
     paths = find_paths(os.environ)
+    client.refuse_sandbox()
     findings: list[Finding] = []
     for part, check in CHECKS:
         try:

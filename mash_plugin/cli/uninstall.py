@@ -1,6 +1,8 @@
 """`mash uninstall`: the agents as they were; the memory stays unless told otherwise."""
 
+import json
 import os
+import shlex
 import shutil
 import sys
 from dataclasses import replace
@@ -21,30 +23,63 @@ from mash_plugin.paths import Paths, find_paths, pin_file
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def uninstall(data: bool, yes: bool) -> int:
     """Take mash out of every agent; keep the memory unless --data is given."""
+    from mash_plugin import client
+
     paths = find_paths(os.environ)
+    client.refuse_sandbox()
     if not yes:
         _ask(paths, data)
     has_failed = False
+    removed = []
     for host, place in _places(paths):
         try:
-            _remove_from(paths, host, place)
-        except MashError as error:
+            if _remove_from(paths, host, place):
+                removed.append(host.TITLE)
+        except (MashError, OSError, ValueError) as error:
             has_failed = True
-            click.echo(f"mash: {host.TITLE}: {error.message}", err=True)
+            click.echo(f"mash: {host.TITLE}: {_text_of(error)}", err=True)
     if has_failed:
         # The folder stays: an agent whose settings still name it would fail to load it.
+        click.echo("mash: the rest was left as it is; run `mash uninstall` again then.", err=True)
         return 1
     stop_daemon(paths)
     shutil.rmtree(paths.marketplace, ignore_errors=True)
-    click.echo("Restart the agents, so that they forget the plugin.")
+    if removed:
+        titles = " and ".join(dict.fromkeys(removed))
+        click.echo(f"Restart {titles}, so that the plugin is forgotten.")
+    else:
+        click.echo("mash was set up in no agent.")
     if data:
         _remove_data(paths)
     else:
-        click.echo(f"Your memory is still in {paths.data}: delete that folder to remove it,")
-        click.echo("or run scripts/install again to use it.")
+        _tell_what_stays(paths)
     # Last of all: this very program may be running from there.
     _remove_program(paths)
     return 0
+
+
+def _text_of(error: Exception) -> str:
+    return error.message if isinstance(error, MashError) else f"{type(error).__name__}: {error}"
+
+
+def _tell_what_stays(paths: Paths) -> None:
+    mine = _own_places(paths)
+    if not mine:
+        click.echo("There is no memory here.")
+        return
+    click.echo(f"Your memory and settings stay: {', '.join(mine)}.")
+    click.echo("scripts/install uses them again; to remove them for good:")
+    click.echo(f"  rm -r {shlex.join(mine)}")
+
+
+def _own_places(paths: Paths) -> list[str]:
+    """Every place of memory, settings and runtime files that exists."""
+    names = [paths.data, paths.run, paths.config_file]
+    if paths.home is None:
+        names.append(pin_file())
+    elif os.path.isdir(paths.home):
+        names = [paths.home]
+    return [name for name in names if os.path.exists(name)]
 
 
 def _ask(paths: Paths, data: bool) -> None:
@@ -69,11 +104,15 @@ def _places(paths: Paths) -> list[tuple[Host, Place]]:
     return places
 
 
-def _remove_from(paths: Paths, host: Host, place: Place) -> None:
+def _remove_from(paths: Paths, host: Host, place: Place) -> bool:
     memo = memo_of(read_memos(paths), place)
-    if host.remove(place, memo.before if memo else None, _environ_for(host, place)):
+    if memo:
+        click.echo(f"{host.TITLE}: removing the plugin ...", err=True)
+    was_there = host.remove(place, memo.before if memo else None, _environ_for(host, place))
+    if was_there:
         click.echo(f"{host.TITLE}: plugin removed from {place.config}")
     drop_memo(paths, place)
+    return was_there
 
 
 def _environ_for(host: Host, place: Place) -> dict[str, str]:
@@ -90,10 +129,11 @@ def _environ_for(host: Host, place: Place) -> dict[str, str]:
 def _remove_program(paths: Paths) -> None:
     """Remove what scripts/install made: the link to the command, then the environments."""
     folder = Path(paths.home) / "bin" if paths.home else Path.home() / ".local" / "bin"
-    link = folder / "mash"
     current = Path(paths.data) / "current"
-    if link.is_symlink() and os.readlink(link) == str(current / "bin" / "mash"):
-        link.unlink()
+    for link in (folder / "mash", *_noted_links(paths)):
+        if link.is_symlink() and os.readlink(link) == str(current / "bin" / "mash"):
+            link.unlink()
+            click.echo(f"Removed the command {link}.")
     if paths.home:
         remove_if_empty(folder)
     if current.is_symlink():
@@ -104,18 +144,35 @@ def _remove_program(paths: Paths) -> None:
         remove_if_empty(Path(paths.home))
 
 
+def _noted_links(paths: Paths) -> list[Path]:
+    """The links that scripts/install made, also under another HOME."""
+    try:
+        links = json.loads((Path(paths.data) / "envs" / "links.json").read_bytes())
+    except (OSError, ValueError):
+        return []
+    return [Path(link) for link in links if isinstance(link, str)]
+
+
 def _remove_data(paths: Paths) -> None:
     config = Path(paths.config_file)
-    for path in sorted(Path(paths.data).iterdir()) if os.path.isdir(paths.data) else []:
-        if path.name in ("envs", "current"):
-            continue
+    memory = _memory(paths)
+    for path in memory:
         if path.is_dir() and not path.is_symlink():
             shutil.rmtree(path, ignore_errors=True)
         else:
             path.unlink(missing_ok=True)
+    had_config = config.exists()
     shutil.rmtree(paths.run, ignore_errors=True)
     config.unlink(missing_ok=True)
     if paths.home is None:
         Path(pin_file()).unlink(missing_ok=True)
         remove_if_empty(Path(pin_file()).parent, config.parent)
-    click.echo(f"Removed the memory in {paths.data}, {paths.run} and {config}.")
+    gone = [f"the memory in {paths.data}"] * bool(memory) + [f"{config}"] * had_config
+    click.echo(f"Removed {' and '.join(gone)}." if gone else "There was no memory to remove.")
+
+
+def _memory(paths: Paths) -> list[Path]:
+    data = Path(paths.data)
+    if not data.is_dir():
+        return []
+    return [path for path in sorted(data.iterdir()) if path.name not in ("envs", "current")]

@@ -48,7 +48,16 @@ def test_each_kind_of_failure_has_its_exit_code() -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments", [["status"], ["search", "x"], ["doctor"], ["mcp"], ["daemon", "start"], ["index"]]
+    "arguments",
+    [
+        ["status"],
+        ["search", "x"],
+        ["doctor"],
+        ["mcp"],
+        ["daemon", "start"],
+        ["index"],
+        ["uninstall", "--yes"],
+    ],
 )
 def test_in_codexs_sandbox_every_command_says_so_at_once_and_starts_nothing(
     fresh: Home, arguments: list[str]

@@ -40,7 +40,9 @@ def snapshot(*folders: Path) -> dict[str, bytes]:
         str(path): path.read_bytes()
         for folder in folders
         for path in sorted(folder.rglob("*"))
-        if path.is_file() and not path.name.endswith(unsteady) and "backups" not in path.parts
+        if path.is_file()
+        and not path.name.endswith(unsteady)
+        and not {"backups", ".hook-trust"} & set(path.parts)
     }
 
 
@@ -76,23 +78,33 @@ def test_the_persons_own_lines_stay_byte_for_byte(home: Home) -> None:
 def test_a_second_init_changes_nothing_more_and_asks_for_no_review(home: Home) -> None:
     settle(home)
     home.mash("init", "--yes")
+    trust_hooks(str(clients_folder() / "codex"), home.home, home.environment)
     before = snapshot(home.claude, home.codex, home.mash_home)
     done = home.mash("init", "--yes")
     assert done.code == 0
     assert snapshot(home.claude, home.codex, home.mash_home) == before
     assert REVIEW not in done.out
-    assert "Restart" in done.out.splitlines()[-1]
+    assert "Restart" not in done.out
+    assert done.out.splitlines()[-1] == "Nothing had to be changed."
+
+
+def test_a_second_init_says_that_hooks_wait_for_a_review(home: Home) -> None:
+    home.mash("init", "--yes", "--no-index")
+    done = home.mash("init", "--yes", "--no-index")
+    assert "Hooks need review" in done.out
+    assert REVIEW in done.out
+    assert "Restart" not in done.out
 
 
 @pytest.mark.spec("R-153")
 def test_hooks_that_changed_are_copied_to_codex_and_ask_for_a_review_again(home: Home) -> None:
     settle(home)
     home.mash("init", "--yes", "--no-index")
-    trust_hooks(str(clients_folder() / "codex"), home.home, home.environment)
     (cached,) = (home.codex / "plugins/cache/mash/mash").iterdir()
     relay = cached / "hooks/relay.py"
     current = relay.read_bytes()
     relay.write_bytes(b"# of an older version\n")
+    trust_hooks(str(clients_folder() / "codex"), home.home, home.environment)
     done = home.mash("init", "--yes", "--no-index")
     assert done.code == 0
     assert REVIEW in done.out
@@ -191,3 +203,21 @@ def test_a_broken_configuration_is_told_in_one_line_before_anything_is_done(home
     assert len(done.err.splitlines()) == 1
     assert "config.toml" in done.err
     assert not (home.mash_home / "data").exists()
+
+
+@pytest.mark.spec("R-155")
+def test_one_agents_failure_of_any_kind_never_keeps_the_other_from_its_plugin(home: Home) -> None:
+    (home.claude / "settings.json").mkdir()
+    done = home.mash("init", "--yes", "--no-index")
+    assert done.code == 1
+    assert "mash: Claude Code:" in done.err
+    assert tomllib.loads((home.codex / "config.toml").read_text())["plugins"]["mash@mash"]
+
+
+def test_the_mode_of_codexs_settings_is_kept(home: Home) -> None:
+    file = home.codex / "config.toml"
+    file.chmod(0o644)
+    home.mash("init", "--yes", "--no-index")
+    assert file.stat().st_mode & 0o777 == 0o644
+    home.mash("uninstall", "--yes")
+    assert file.stat().st_mode & 0o777 == 0o644

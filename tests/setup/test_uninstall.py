@@ -15,12 +15,16 @@ CODEX_LAYOUTS = [
     CODEX_SETTINGS.rstrip("\n"),
     "",
     '[hooks.state]\n\n[plugins."other@place"]\nenabled = true # yes\n',
+    CODEX_SETTINGS.replace("\n", "\r\n"),
+    "plugins = {}\n" + CODEX_SETTINGS,
 ]
 CLAUDE_LAYOUTS = [
     CLAUDE_SETTINGS,
     '{"enabledPlugins": {"other@place": true}, "extraKnownMarketplaces": {}}\n',
     '{\r\n\t"theme": "dark"\r\n}\r\n',
     "{}",
+    "",
+    "\n",
 ]
 
 
@@ -29,7 +33,7 @@ def trust(home: Home) -> None:
 
 
 @pytest.mark.spec("R-155")
-@pytest.mark.parametrize("number", range(4))
+@pytest.mark.parametrize("number", range(6))
 def test_settings_are_equal_to_before_when_nothing_else_changed(home: Home, number: int) -> None:
     claude, codex = home.claude / "settings.json", home.codex / "config.toml"
     before = CLAUDE_LAYOUTS[number].encode(), CODEX_LAYOUTS[number].encode()
@@ -133,3 +137,37 @@ def test_broken_settings_keep_the_folder_and_the_message_names_the_file(home: Ho
     assert "settings.json" in done.err
     assert (home.claude / "settings.json").read_text() == "{ broken"
     assert (home.mash_home / "data/marketplace").exists()
+
+
+def test_settings_that_mash_never_touched_are_skipped(home: Home) -> None:
+    with_comment = '{\n  // mine\n  "theme": "dark"\n}\n'
+    (home.claude / "settings.json").write_text(with_comment)
+    (home.codex / "config.toml").write_text("model = \n")
+    done = home.mash("uninstall", "--yes")
+    assert done.code == 0, done
+    assert done.err == ""
+    assert "Restart" not in done.out
+    assert "mash was set up in no agent." in done.out
+    assert (home.claude / "settings.json").read_text() == with_comment
+
+
+def test_uninstall_says_what_stays_and_how_it_goes(home: Home) -> None:
+    home.mash("init", "--yes", "--no-index", "--no-agents")
+    done = home.mash("uninstall", "--yes")
+    assert "mash was set up in no agent." in done.out
+    assert f"  rm -r {home.mash_home}" in done.out.splitlines()
+    assert home.run("sh", "-c", done.out.splitlines()[-1]).code == 0
+    assert "There is no memory here." in home.mash("uninstall", "--yes").out
+    assert "There was no memory to remove." in home.mash("uninstall", "--yes", "--data").out
+
+
+def test_a_link_made_under_another_home_goes_too(home: Home) -> None:
+    home.mash("init", "--yes", "--no-index", "--no-agents")
+    envs = home.mash_home / "data/envs"
+    envs.mkdir()
+    link = home.root / "other/mash"
+    link.parent.mkdir()
+    link.symlink_to(home.mash_home / "data/current/bin/mash")
+    (envs / "links.json").write_text(json.dumps([str(link)]))
+    assert home.mash("uninstall", "--yes").code == 0
+    assert not link.is_symlink()

@@ -235,9 +235,11 @@ def _former_texts(rest: str) -> Iterator[str]:
     bare = rest.rstrip("\n")
     shapes = [rest, bare + "\n", bare, rest.lstrip("\n"), bare.lstrip("\n")]
     lines = rest.splitlines(keepends=True)
-    for name in ("plugins", "marketplaces"):
-        for number in range(len(lines) + 1):
-            shapes.append("".join([*lines[:number], f"{name} = {{}}\n", *lines[number:]]))
+    shapes += [
+        "".join([*lines[:number], f"{name} = {{}}\n", *lines[number:]])
+        for name in ("plugins", "marketplaces")
+        for number in range(len(lines) + 1)
+    ]
     for shape in shapes:
         yield shape
         yield shape.replace("\n", "\r\n")
