@@ -56,7 +56,7 @@ def take_in(db: Connection, stretch: Stretch, place: Place, key: bytes) -> int:
         except UnicodeEncodeError:  # a database cannot store lone surrogates
             data = text.encode("utf-8", "replace")
             text = data.decode()
-        message_id = _name(db, batch, place, message.id, text, data)
+        message_id = _name(db, batch, place, message, text, data)
         if message_id is None:
             continue
         seq = _store(db, batch, message_id, message, text, tokens)
@@ -72,9 +72,10 @@ def take_in(db: Connection, stretch: Stretch, place: Place, key: bytes) -> int:
 
 
 def _name(
-    db: Connection, batch: _Batch, place: Place, message_id: str, text: str, data: bytes
+    db: Connection, batch: _Batch, place: Place, message: Message, text: str, data: bytes
 ) -> str | None:
     """The ID to place a message under; None when the chat holds it already."""
+    message_id = message.id
     if message_id in batch.here:
         if batch.here[message_id] == text:
             return None
@@ -86,8 +87,13 @@ def _name(
         if known.text == text:
             return None
         return _name_of_variant(db, batch, place, message_id, data)
-    if known.text != text and is_held_elsewhere(db, known.seq, place.chat_no):
-        return _name_of_variant(db, batch, place, message_id, data)
+    said = (text, message.role, message.author)
+    if (known.text, known.role, known.author) != said and is_held_elsewhere(
+        db, known.seq, place.chat_no
+    ):
+        # Nor may a copy change whose words the other chat's are.
+        whose = b"" if known.text != text else f"{message.role} {message.author} ".encode()
+        return _name_of_variant(db, batch, place, message_id, whose + data)
     return message_id
 
 
