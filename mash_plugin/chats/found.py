@@ -10,11 +10,13 @@ from mash_plugin.agents.events import Agent, TranscriptFile
 from mash_plugin.agents.lines import open_transcript
 from mash_plugin.chats.ids import chat_id
 from mash_plugin.chats.settle import Beginning, Settled, Surroundings, begin, is_settled
-from mash_plugin.chats.stretch import Stretch, read_stretch
+from mash_plugin.chats.stretch import From, Stretch, read_stretch, reader_state
 from mash_plugin.errors import InvalidArgument
 from mash_plugin.store.chats import SQL, chat_state, load_file
 from mash_plugin.store.sqlite import Database
 
+PROJECT_BYTES = 256 * 1024
+"""Every client names the folder in its first lines."""
 Ready = tuple[Beginning, Stretch]
 _SESSION_ID = re.compile(r"\A[A-Za-z0-9._-]{1,128}(/[A-Za-z0-9._-]{1,128})?\Z")
 
@@ -93,6 +95,15 @@ class Transcripts(NamedTuple):
         with self.database.reading() as db:
             is_known = chat_state(db, file.agent, file.session_id) is not None
         return Settled(chat_id(file.agent, file.session_id) if is_known else None)
+
+    def project_path(self, file: TranscriptFile) -> str | None:
+        """The folder that a transcript names near its beginning; nothing is stored."""
+        host = self.agent_named(file.agent)
+        with self.opened(file) as handle:
+            if handle is None or host is None:
+                return None
+            stretch = read_stretch(handle, file, host, From(0, "{}", b""), PROJECT_BYTES)
+            return reader_state(stretch.reader).project_path
 
     @contextmanager
     def opened(self, file: TranscriptFile) -> Iterator[BinaryIO | None]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from mash_plugin.agents import agent_named
 from mash_plugin.agents.events import Agent, TranscriptFile
+from mash_plugin.chats.project import Project, project_of
 from mash_plugin.chats.report import IndexReport as IndexReport
 from mash_plugin.chats.report import Progress as Progress
 from mash_plugin.store.chats import SQL
@@ -41,6 +42,12 @@ class ChatIndex:
         """Take in what a session has said since; its chat ID, or None when none is known."""
         file = self._transcripts.of_session(session_id)
         return None if file is None else self._refresh(file, now)
+
+    def project_of_session(self, session_id: str) -> Project | None:
+        """Where a session takes place, by its transcript: also where none may be taken in."""
+        file = self._transcripts.of_session(session_id)
+        path = self._transcripts.project_path(file) if file else None
+        return project_of(path) if path else None
 
     def refresh_path(self, agent: str, path: str, now: int) -> str | None:
         """Take in what a transcript holds since; the path is a hint, checked against the roots."""

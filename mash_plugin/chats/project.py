@@ -103,9 +103,7 @@ def is_denied(project: Project | None, deny: Iterable[str]) -> bool:
         return False
     for entry in deny:
         if entry.startswith(("/", "~")):
-            folder = os.path.realpath(
-                os.path.join(passwd_home(), entry[2:] if entry[:1] == "~" else entry)
-            )
+            folder = named_folder(entry)
             roots = (project.root, project.place)
             if any(r == folder or r.startswith(folder.rstrip("/") + "/") for r in roots):
                 return True
@@ -114,6 +112,12 @@ def is_denied(project: Project | None, deny: Iterable[str]) -> bool:
             if named == project.identity:
                 return True
     return False
+
+
+def named_folder(entry: str) -> str:
+    """The folder that an entry with `/` or `~` in front means."""
+    path = os.path.join(passwd_home(), entry[2:] if entry[:1] == "~" else entry)
+    return os.path.realpath(path)
 
 
 def switched_off(project: Project | None) -> frozenset[str]:

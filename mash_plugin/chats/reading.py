@@ -61,6 +61,11 @@ def chat_by_session(db: Connection, session_id: str) -> Chat | None:
     return None if row is None else as_chat(row)
 
 
+def project_places(db: Connection) -> list[tuple[str, str]]:
+    """Every folder that a repository's chats took place in, with the repository's identity."""
+    return [(path, identity) for path, identity in db.all(SQL.project_places)]
+
+
 def chats_of_message(db: Connection, message_id: str) -> list[Chat]:
     """Every chat that holds a message, the oldest first."""
     return [as_chat(r) for r in db.all(SQL.chats_of_message, {"message_id": message_id})]

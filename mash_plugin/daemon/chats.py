@@ -6,6 +6,7 @@ from mash_plugin.chats import reading, search
 from mash_plugin.chats.reading import Chat, StoredMessage
 from mash_plugin.errors import ChatNotFound, MessageNotFound
 from mash_plugin.memory.call import Call
+from mash_plugin.memory.denied import Denied
 from mash_plugin.memory.items import Masking, masking
 from mash_plugin.memory.scopes import scope_of
 from mash_plugin.records.model import Scope
@@ -29,6 +30,7 @@ def list_chats(call: Call, request: dict[str, Any]) -> dict[str, Any]:
     """A page of chats, the newest first."""
     scope = _scope(request)
     limit, offset = request["limit"], request["offset"]
+    denied = _denied(call, scope)
     with call.chats.database.reading() as db:
         if scope and scope.kind == "chat":
             found = reading.chat_of(db, scope.value)
@@ -42,6 +44,7 @@ def list_chats(call: Call, request: dict[str, Any]) -> dict[str, Any]:
                 project_path=_value(scope, "local_project"),
             )
     shown = masking(call.settings)
+    page = [chat for chat in page if not denied.has_chat(chat)]
     return _page({"chats": [_chat(c, shown) for c in page]}, offset + limit if has_more else None)
 
 
@@ -52,6 +55,7 @@ def get_chat(call: Call, request: dict[str, Any]) -> dict[str, Any]:
         chat = reading.chat_of(db, request["id"])
         if chat is None:
             raise ChatNotFound(f"No chat has the ID {request['id']!r}; see list_chats.")
+        Denied(call).refuse_chat(chat)
         if request.get("message_id"):
             message = reading.message_by_id(db, request["message_id"], chat.id)
             if message is None or message.chat_id != chat.id:
@@ -71,6 +75,7 @@ def search_chats(call: Call, request: dict[str, Any]) -> dict[str, Any]:
     """A page of messages that hold the words, best first."""
     scope = _scope(request)
     limit, offset = request["limit"], request["offset"]
+    denied = _denied(call, scope)
     with call.chats.database.reading() as db:
         hits, has_more = search.search_chats(
             db,
@@ -82,9 +87,18 @@ def search_chats(call: Call, request: dict[str, Any]) -> dict[str, Any]:
             chat_id=_value(scope, "chat"),
         )
     shown = masking(call.settings)
+    hits = [hit for hit in hits if not denied.has_chat_id(hit.chat_id)]
     return _page(
         {"hits": [_masked(h._asdict(), shown) for h in hits]}, offset + limit if has_more else None
     )
+
+
+def _denied(call: Call, scope: Scope | None) -> Denied:
+    """What to leave out of a list. Raises RecordsDisabled where that is all of it."""
+    denied = Denied(call)
+    if scope is not None:
+        denied.refuse_scope(scope)
+    return denied
 
 
 def _page(body: dict[str, Any], next_offset: int | None) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from mash_plugin.chats.ids import chat_id
-from mash_plugin.chats.project import Project
+from mash_plugin.chats.project import Project, is_denied, shared_place
 from mash_plugin.chats.reading import Chat, recent_chats
 from mash_plugin.daemon.lanes import Lane, Part
 from mash_plugin.memory.call import Call
@@ -101,7 +101,7 @@ def project_chats(call: Call, project: Project | None, session_id: str) -> Part[
             return []
         with call.chats.database.reading() as db:
             found = recent_chats(db, project, CHATS, session_id, call.now)
-        return [_hint(call, chat) for chat in found]
+        return _hints(call, found)
 
     return _chats_lane.start(work)
 
@@ -116,7 +116,7 @@ def file_chats(
 
         with call.chats.database.reading() as db:
             found = {p: chats_mentioning_file(db, project, p, CHATS, session_id) for p in paths}
-        return {path: [_hint(call, chat) for chat in chats] for path, chats in found.items()}
+        return {path: _hints(call, chats) for path, chats in found.items()}
 
     return _chats_lane.start(work)
 
@@ -128,6 +128,14 @@ def failure_of(error: BaseException) -> str:
     frames = traceback.extract_tb(error.__traceback__)
     place = f"{os.path.basename(frames[-1].filename)}:{frames[-1].lineno}" if frames else "?"
     return f"{type(error).__name__}@{place}"
+
+
+def _hints(call: Call, chats: list[Chat]) -> list[ChatHint]:
+    """Without those of another clone that the person left out."""
+    if deny := call.settings.deny:
+        places = [(chat, chat.project_path or "/") for chat in chats]
+        chats = [c for c, p in places if not is_denied(Project(p, None, shared_place(p)), deny)]
+    return [_hint(call, chat) for chat in chats]
 
 
 def _hint(call: Call, chat: Chat) -> ChatHint:

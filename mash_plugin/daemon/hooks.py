@@ -120,7 +120,9 @@ def _prepare(
         call=call,
         session=session,
         project=project,
-        may_capture=_may(settings.capture, "capture", off, project, settings.no_capture),
+        # Nothing can be saved from a session whose transcript is not read.
+        may_capture=may_index
+        and _may(settings.capture, "capture", off, project, settings.no_capture),
         may_recall=_may(settings.recall, "recall", off, project, settings.no_recall),
         until=until,
     )

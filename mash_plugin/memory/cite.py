@@ -21,6 +21,7 @@ from mash_plugin.errors import (
     TooLarge,
 )
 from mash_plugin.memory.call import Call
+from mash_plugin.memory.denied import Denied, refuse_unread
 from mash_plugin.memory.scopes import chat_in_scope
 from mash_plugin.privacy import mask
 from mash_plugin.records.approvals import is_bare_approval
@@ -74,12 +75,15 @@ def _resolve_patiently(
         with call.chats.database.reading() as db:
             chat = chat_of(db, chat_id) if chat_id else None
             state = chat.fingerprint if chat else None
+            is_first = late is None
             if late is None or state != seen:
                 try:
                     return _resolve(db, call, scope, citation, chat, answered)
                 except _MAY_COME_LATE as error:
                     late, seen = error, state
         wait = next(waits, None) if _may_come(citation, late, session_id) else None
+        if session_id and (is_first or wait is None):
+            refuse_unread(call.settings, call.chats.project_of_session(session_id))
         if wait is None:
             raise late
         call.wait(wait)
@@ -107,6 +111,7 @@ def _resolve(
             f"No transcript of session {citation['session_id']!r} is known. Take the session ID"
             " that the session start told you, or cite a message_id from search_chats."
         )
+    Denied(call).refuse_chat(chat)
     chat_in_scope(scope, [chat])
     if citation["purpose"] == "endorsement":
         return _newest_endorsement(db, call, citation, chat)
@@ -121,6 +126,7 @@ def _from_message(db: Connection, call: Call, scope: Scope, citation: dict[str, 
             " or cite your own session by session_id."
         )
     chat = chat_in_scope(scope, chats)
+    Denied(call).refuse_chat(chat)
     message = message_by_id(db, citation["message_id"], chat.id)
     assert message is not None  # noqa: S101 - the same snapshot has its chats
     quote = find_quote(citation["quote"], message.text)

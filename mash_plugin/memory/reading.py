@@ -5,6 +5,7 @@ from typing import Any
 
 from mash_plugin.errors import Forgotten, NotFound, StoreDamaged
 from mash_plugin.memory.call import Call
+from mash_plugin.memory.denied import Denied
 from mash_plugin.memory.items import (
     Masking,
     item_of,
@@ -16,7 +17,7 @@ from mash_plugin.memory.items import (
 from mash_plugin.memory.scopes import scope_of
 from mash_plugin.records.budget import page, size_of
 from mash_plugin.records.lifecycle import is_in_force
-from mash_plugin.records.model import Revision
+from mash_plugin.records.model import Revision, Scope
 from mash_plugin.store.records import (
     Head,
     Linked,
@@ -40,13 +41,15 @@ Item = dict[str, Any]
 
 def get_record(call: Call, request: dict[str, Any]) -> Item:
     """One record with the evidence of its head, or of a page of its revisions."""
-    shown = masking(call.settings)
+    shown, denied = masking(call.settings), Denied(call)
     with call.store.reading() as db:
         head = get_head(db, request["id"])
         if head is None:
             if is_forgotten(db, request["id"]):
                 raise Forgotten(f"Record {request['id']} was removed; its text is gone.")
             raise NotFound(f"There is no record {request['id']!r}.")
+        if denied.has_scope(head.scope_kind, head.scope_value):
+            raise denied.refusal(f"record {head.id}")
         revision = load_head(db, head)
         if revision is None:
             leave_out(head.id)
@@ -72,10 +75,15 @@ def list_records(call: Call, request: dict[str, Any]) -> Item:
     """One page of all records; the current-only test follows the paging (R-094)."""
     shown = masking(call.settings)
     start, limit = request["offset"], request["limit"]
+    denied = Denied(call)
+    scope = scope_of(request["scope"]) if "scope" in request else None
+    for asked in (scope, Scope("chat", request["chat"]) if request.get("chat") else None):
+        if asked is not None:
+            denied.refuse_scope(asked)
     with call.store.reading() as db:
         heads = list_heads(
             db,
-            scope_of(request["scope"]) if "scope" in request else None,
+            scope,
             request.get("kind"),
             request.get("state"),
             request.get("review"),
@@ -86,6 +94,8 @@ def list_records(call: Call, request: dict[str, Any]) -> Item:
         records: list[Item] = []
         size = size_of({"records": [], "next_offset": start + limit, "more": True})
         for position, head in enumerate(heads[:limit]):
+            if denied.has_scope(head.scope_kind, head.scope_value):
+                continue
             item = _listed(db, call, head, request["include_inactive"], shown)
             if item is None:
                 continue
@@ -191,7 +201,8 @@ def _links(
 
 def _link(db: Connection, call: Call, link: Linked, own_in_force: bool, shown: Masking) -> Item:
     other = get_head(db, link.id)
-    revision = load_head(db, other) if other else None
+    is_shown = other and not Denied(call).has_scope(other.scope_kind, other.scope_value)
+    revision = load_head(db, other) if other and is_shown else None
     return {
         "direction": link.direction,
         "relation": link.relation,

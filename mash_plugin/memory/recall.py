@@ -34,9 +34,11 @@ Test = Callable[[Head, Revision], bool]
 
 def recall_records(call: Call, request: dict[str, Any]) -> Item:
     """The packet for a checked request."""
+    from mash_plugin.memory.denied import Denied
     from mash_plugin.tokens import significant  # its patterns: not before a hook's first answer
 
     scope = scope_of(request["scope"])
+    Denied(call).refuse_scope(scope)
     file = request.get("file")
     scopes = [scope]
     # Personal records are never added for a file (R-090).

@@ -18,6 +18,7 @@ from mash_plugin.errors import (
 )
 from mash_plugin.memory.call import Call
 from mash_plugin.memory.cite import resolve_citations
+from mash_plugin.memory.denied import Denied
 from mash_plugin.memory.items import status_of_head
 from mash_plugin.memory.scopes import scope_of
 from mash_plugin.privacy import credential_kind, split_private
@@ -93,6 +94,7 @@ class _Operation:
 
 def _create(call: Call, operation: _Operation, change: Json) -> Json:
     scope, body = scope_of(change["scope"]), _body_of(change["body"], call)
+    Denied(call).refuse_scope(scope)
     check_created_state(body)
     _refuse_secrets(change)
     cited = _cite(call, scope, change)

@@ -2,6 +2,8 @@
 
 import pytest
 
+from tests.hooks_answers.conftest import make_repository
+
 WISH = "From now on always run the linter."
 
 
@@ -107,6 +109,27 @@ def test_denied_and_unindexed_projects_are_not_queued_for_the_index(told):
     (told.project / ".mash").write_text("index = off\n")
     told.say("reminder-timer", "Stop", transcript_path=path)
     assert told.queued == []
+
+
+def test_without_the_index_nothing_asks_to_save(told):
+    for text in ("index = off\n", ""):
+        (told.project / ".mash").write_text(text)
+        start, prompt, _ = _all(told, f"s-{len(text)}")
+        assert "Saving memory" not in start
+        assert prompt == ""
+    (told.project / ".mash").unlink()
+    _config(told, f'[projects]\nno_index = ["{told.project}"]\n')
+    _assert_no_capture(told, "s-x")
+
+
+def test_chats_of_a_clone_that_is_left_out_are_not_named_in_another(told):
+    clone = make_repository(told.root / "elsewhere" / "shop")
+    told.chat("Why is a.py so long?", "old-2", clone)
+    _config(told, f'[projects]\ndeny = ["{clone.parent}"]\n')
+    start, _, read = _all(told, "s-1")
+    assert "What is a.py for?" in start
+    assert "What is a.py for?" in read
+    assert "so long" not in start + read
 
 
 def test_our_own_agents_hear_nothing_and_are_not_indexed(told):
