@@ -20,28 +20,36 @@ SNIPPET_CHARS = 300
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def search(words: tuple[str, ...], here: bool, limit: int, offset: int, as_json: bool) -> int:
     """Find messages of earlier chats that hold WORDS; exit code 1 when there are none."""
-    request = {"query": _plain(" ".join(words)), "limit": limit, "offset": offset}
-    result = _call("search_chats", request, here)
+    request = {"query": plain(" ".join(words)), "limit": limit, "offset": offset}
+    result = call_here("search_chats", request, here)
     if as_json:
         click.echo(orjson.dumps(result).decode())
         return 0 if result["hits"] else 1
     for hit in result["hits"]:
         click.echo(f"{_when(hit.get('sent_at'))}  {hit.get('role', '')}  {_title(hit)}")
         click.echo(f"    {shorten(clean(hit.get('snippet', '')), SNIPPET_CHARS)}")
-    _tell_more(result, "search", limit)
+        place = clean(hit.get("project_path") or "no project")
+        click.echo(f"    {_agent_of(hit['chat_id'])}  {place}  {hit['chat_id']}")
+    _tell_more(result, "search ...", limit)
+    if result["hits"]:
+        click.echo("`mash chats ID` shows a chat.", err=True)
     if not result["hits"]:
         click.echo("Nothing found. `mash index` reads what is new.", err=True)
     return 0 if result["hits"] else 1
 
 
 @click.command()
+@click.argument("chat_id", required=False)
 @click.option("--here", is_flag=True, help="Only chats of the project in this folder.")
 @click.option("--limit", type=click.IntRange(1, 50), default=20, show_default=True)
 @click.option("--offset", type=click.IntRange(0), default=0, help="Where the page begins.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
-def chats(here: bool, limit: int, offset: int, as_json: bool) -> None:
-    """List earlier chats, the newest first."""
-    result = _call("list_chats", {"limit": limit, "offset": offset}, here)
+def chats(chat_id: str | None, here: bool, limit: int, offset: int, as_json: bool) -> None:
+    """List earlier chats, the newest first, or show the one that CHAT_ID names."""
+    if chat_id is not None:
+        _show_chat(plain(chat_id), limit, offset, as_json=as_json)
+        return
+    result = call_here("list_chats", {"limit": limit, "offset": offset}, here)
     if as_json:
         click.echo(orjson.dumps(result).decode())
         return
@@ -50,9 +58,27 @@ def chats(here: bool, limit: int, offset: int, as_json: bool) -> None:
         click.echo(f"{_when(chat.get('last_active_at'))}  {chat['source']}  {_title(chat)}")
         click.echo(f"    {clean(project)}  {chat['id']}")
     _tell_more(result, "chats", limit)
+    if not result["chats"]:
+        click.echo("No chats here. `mash index` reads what is new.", err=True)
 
 
-def _call(tool: str, request: dict[str, Any], here: bool) -> dict[str, Any]:
+def _show_chat(chat_id: str, limit: int, offset: int, *, as_json: bool) -> None:
+    result = call_here("get_chat", {"id": chat_id, "limit": limit, "offset": offset}, here=False)
+    if as_json:
+        click.echo(orjson.dumps(result).decode())
+        return
+    chat = result["chat"]
+    project = chat.get("repository_identity") or chat.get("project_path") or "no project"
+    click.echo(f"{_title(chat)}\n{chat['source']}  {clean(project)}")
+    for message in result["messages"]:
+        click.echo(f"\n{_when(message.get('sent_at'))}  {message['role']} ({message['author']})")
+        for line in message["text"].splitlines():
+            click.echo(f"    {clean(line)}")
+    _tell_more(result, f"chats {chat_id}", limit)
+
+
+def call_here(tool: str, request: dict[str, Any], here: bool) -> dict[str, Any]:
+    """The result of a tool, for the project of this folder alone if so wanted."""
     from mash_plugin import client
 
     if here:
@@ -60,7 +86,7 @@ def _call(tool: str, request: dict[str, Any], here: bool) -> dict[str, Any]:
     return client.call(tool, request, caller={"agent": "mash"})
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """The argument without bytes that are no UTF-8."""
     return text.encode("utf-8", "replace").decode()
 
@@ -76,6 +102,13 @@ def _scope_here() -> dict[str, str]:
     return {"kind": "local_project", "path": project.root}
 
 
+def _agent_of(chat_id: str) -> str:
+    """The agent, by whose name every ID of its chats begins."""
+    from mash_plugin.agents import AGENTS
+
+    return next((name for name in AGENTS if chat_id.startswith(f"{name}-")), "")
+
+
 def _title(chat: dict[str, Any]) -> str:
     title = clean(chat.get("title") or "") or "(no title)"
     return shorten(title, TITLE_CHARS)
@@ -88,4 +121,4 @@ def _when(at_ms: object) -> str:
 def _tell_more(result: dict[str, Any], command: str, limit: int) -> None:
     following = result.get("next_offset")
     if following is not None:
-        click.echo(f"More: mash {command} ... --limit {limit} --offset {following}", err=True)
+        click.echo(f"More: mash {command} --limit {limit} --offset {following}", err=True)

@@ -1,6 +1,7 @@
 """`mash doctor`: every part looked at, and for what is wrong the exact command that helps."""
 
 import os
+import re
 import shlex
 import subprocess
 from collections.abc import Callable, Iterator, Mapping
@@ -17,11 +18,19 @@ from mash_plugin.agents.plugin import Place
 from mash_plugin.cli.plugin import launch_of, read_folder, render, source_folder
 from mash_plugin.cli.running import find_running, this_program
 from mash_plugin.config import read_settings
-from mash_plugin.errors import MashError, Sandboxed
+from mash_plugin.errors import (
+    DiskFull,
+    MashError,
+    ReadOnly,
+    Sandboxed,
+    StoreDamaged,
+    UnsafePlace,
+)
 from mash_plugin.paths import Paths, find_paths, pin_file
 from mash_plugin.render.text import clean, local_date
 
 INTERPRETER_TIMEOUT_S = 20
+COUNTED = {"records": "records", "revisions": "revisions of them", "evidence": "quotes"}
 MARKS = {"ok": "ok ", "note": "-- ", "problem": "!! "}
 
 
@@ -51,7 +60,7 @@ def doctor(as_json: bool) -> int:
         except Sandboxed:
             raise
         except MashError as error:
-            findings.append(Finding(part, "problem", error.message))
+            findings.append(Finding(part, "problem", _own_words(error.message)))
     has_problem = any(finding.state == "problem" for finding in findings)
     if as_json:
         shown = {"ok": not has_problem, "findings": [asdict(finding) for finding in findings]}
@@ -59,6 +68,25 @@ def doctor(as_json: bool) -> int:
     else:
         _print(findings)
     return 1 if has_problem else 0
+
+
+def _own_words(message: str) -> str:
+    """The message without its advice to call this very command, or to retry a tool's call."""
+    message = re.sub(r"[;,.]? ?(?:[Ss]ee|[Rr]un) `mash doctor`[^.]*", "", message)
+    message = re.sub(r"\.? ?Retry the same operation(?: ID)?\.?", "", message)
+    return f"{message.rstrip(' .')}."
+
+
+def _restart_after(error: MashError) -> str:
+    """Starting anew is no help against a disk or a folder that cannot be used."""
+    is_place = isinstance(error, DiskFull | ReadOnly | StoreDamaged | UnsafePlace)
+    texts = ("read-only", "read only", "permission denied", "no space left", "cannot be used")
+    says_place = any(text in error.message.lower() for text in texts)
+    return "" if is_place or says_place else "mash daemon restart"
+
+
+def _is_agent_here() -> bool:
+    return any(host.find_place(os.environ).client for host in HOSTS)
 
 
 def _print(findings: list[Finding]) -> None:
@@ -97,10 +125,11 @@ def check_store(paths: Paths) -> Iterator[Finding]:
         yield Finding("store", "note", "nothing is stored yet; it is made when the daemon starts")
         return
     if report.state != "ok":
-        text = report.problem or f"the store is {report.state}"
+        text = _own_words(report.problem or f"the store is {report.state}")
         yield Finding("store", "problem", text, report.restore_command or "")
         return
-    counts = ", ".join(f"{count} {name}" for name, count in report.counts.items())
+    names = {table: name for table, name in COUNTED.items() if table in report.counts}
+    counts = ", ".join(f"{report.counts[table]} {name}" for table, name in names.items())
     yield Finding("store", "ok", f"{report.path}: {counts}")
     if report.last_backup_at is None:
         yield Finding("backup", "note", "none yet; one is made on every day of use")
@@ -119,8 +148,10 @@ def check_daemon(paths: Paths) -> Iterator[Finding]:
     except Sandboxed:
         raise  # nothing that follows could be told rightly from in here
     except MashError as error:
-        yield Finding("daemon", "problem", error.message, "mash daemon restart")
+        yield Finding("daemon", "problem", _own_words(error.message), _restart_after(error))
         return
+    if status.get("problem"):
+        yield Finding("daemon", "problem", _own_words(status["problem"]["message"]))
     yield Finding("daemon", "ok", f"answers (process {status.get('pid')})")
     running = find_running(paths)
     if running is not None and not running.is_this:
@@ -146,7 +177,8 @@ def check_plugin(paths: Paths) -> Iterator[Finding]:
     """The folder that the agents installed, against what this version renders."""
     folder = Path(paths.marketplace)
     if not folder.is_dir():
-        yield Finding("plugin folder", "note", "not rendered: no agent was set up", "mash init")
+        fix = "mash init" if _is_agent_here() else ""
+        yield Finding("plugin folder", "note", "not made yet: no agent was set up", fix)
     elif read_folder(folder) == render(source_folder(), launch_of(paths)):
         yield Finding("plugin folder", "ok", str(folder))
     else:
@@ -161,12 +193,13 @@ def check_agents(paths: Paths) -> Iterator[Finding]:
     for host in HOSTS:
         place = host.find_place(os.environ)
         if place.client is None:
-            yield Finding(host.TITLE, "note", "its command is not on PATH")
+            text = "its command is not on PATH; once it is, run `mash init`"
+            yield Finding(host.TITLE, "note", text)
             continue
         try:
             yield from _check_host(paths, host, place, rendered, seen)
         except MashError as error:
-            yield Finding(host.TITLE, "problem", error.message)
+            yield Finding(host.TITLE, "problem", _own_words(error.message))
 
 
 def _check_host(

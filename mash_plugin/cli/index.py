@@ -32,6 +32,9 @@ def run_index() -> str:
             if state.get("run") != run or not state.get("running"):
                 break
             time.sleep(POLL_S)
+        if not state.get("error"):
+            bar.length = bar.length or 1  # nothing to read is all of it
+            bar.update(bar.length - bar.pos)
     if state.get("error"):
         raise Internal(str(state["error"].get("message")))
     return _summary(state.get("report") or {})

@@ -18,8 +18,9 @@ COMMANDS = {
     "init": ("mash_plugin.cli.init", "Set up the store, the index and every agent found."),
     "status": ("mash_plugin.cli.status", "Show what works and what is switched off."),
     "doctor": ("mash_plugin.cli.doctor", "Check everything; print the command that helps."),
+    "records": ("mash_plugin.cli.records", "Show what is remembered: all, or what holds words."),
     "search": ("mash_plugin.cli.chats", "Search earlier chats for words."),
-    "chats": ("mash_plugin.cli.chats", "List earlier chats, the newest first."),
+    "chats": ("mash_plugin.cli.chats", "List earlier chats, or show one by its ID."),
     "index": ("mash_plugin.cli.index", "Read new transcripts into the index now."),
     "call": ("mash_plugin.cli.tools", "Call a tool with JSON; for scripts."),
     "daemon": ("mash_plugin.cli.daemon", "Start, stop, restart or show the daemon."),
@@ -64,8 +65,14 @@ def run(arguments: list[str]) -> int:
     """The exit code of one command; every failure is told in one line on standard error."""
     try:
         result = cli.main(arguments, prog_name="mash", standalone_mode=False)
-    except click.exceptions.Abort:
-        return _tell("interrupted.", 130)
+    except click.exceptions.Abort as error:
+        # From a question: the cursor still stands behind it.
+        lead = "\n" if error.__cause__ is None else ""
+        print(f"{lead}mash: interrupted.", file=sys.stderr)
+        return 130
+    except click.exceptions.NoArgsIsHelpError as error:
+        error.show()
+        return error.exit_code
     except click.UsageError as error:
         hint = f" See `{error.ctx.command_path} --help`." if error.ctx else ""
         return _tell(f"{error.format_message()}{hint}", 2)

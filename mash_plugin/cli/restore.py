@@ -38,4 +38,5 @@ def _ask(store: str) -> None:
     if not click.confirm(
         f"{store} is in order. Replace it by the backup?", default=False, err=True
     ):
-        raise click.Abort
+        click.echo("Nothing was changed.")
+        click.get_current_context().exit(1)

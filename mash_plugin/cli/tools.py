@@ -29,12 +29,22 @@ def call(tool: str, arguments: str) -> int:
     from mash_plugin import client
 
     try:
+        _refuse_others(tool)
         result = client.call(tool, _parsed(arguments), caller={"agent": "mash call"})
     except MashError as error:
         _print({"error": error.as_json()})
         return exit_code(error) if isinstance(error, LocalFailure) else 1
     _print(result)
     return 0
+
+
+def _refuse_others(tool: str) -> None:
+    from mash_plugin.daemon.methods import METHODS, TOOLS
+
+    if tool in ("stop", "drain"):
+        raise InvalidArgument(f"`{tool}` is no tool; see `mash daemon --help`.")
+    if tool not in METHODS:
+        raise InvalidArgument(f"There is no tool {tool[:100]!r}; the tools: {', '.join(TOOLS)}.")
 
 
 def _parsed(arguments: str) -> dict[str, Any]:

@@ -87,7 +87,8 @@ def _ask(paths: Paths, data: bool) -> None:
         raise InvalidArgument("uninstall asks first, and this is no terminal: add --yes.")
     what = f" and ALL MEMORY in {paths.data}, backups included" if data else ""
     if not click.confirm(f"Remove mash from the agents{what}?", default=False, err=True):
-        raise click.Abort
+        click.echo("Nothing was changed.")
+        click.get_current_context().exit(1)
 
 
 def _places(paths: Paths) -> list[tuple[Host, Place]]:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.setup.test_asking import on_a_terminal
 from tests.support.homes import Home
 
 SESSION = "8b79a219-7085-427c-8b3d-c60523823739"
@@ -53,6 +54,14 @@ def test_what_was_said_is_found_at_the_terminal_in_any_script(fresh: Home) -> No
     assert elsewhere.code == 1
     listed = fresh.mash("chats")
     assert "host.example/team/shop" in listed.out
+    printed = fresh.mash("search", "postgres").out
+    assert f"    claude-code  {clone}  claude-code-{SESSION}" in printed.splitlines()
+    page = fresh.mash("chats", f"claude-code-{SESSION}")
+    assert page.code == 0, page
+    assert "claude-code  host.example/team/shop" in page.out
+    assert "user (person)" in page.out
+    assert "用户身份" in page.out
+    assert "\x1b" not in page.out
     (hit,) = json.loads(fresh.mash("search", "--json", "postgres").out)["hits"]
     assert hit["author"] == "person"
 
@@ -62,3 +71,56 @@ def test_nothing_found_is_exit_code_1_with_a_hint(home: Home) -> None:
     assert done.code == 1
     assert done.out == ""
     assert "mash index" in done.err
+
+
+def test_an_unknown_chat_and_an_empty_list_say_so(home: Home) -> None:
+    done = home.mash("chats", "claude-code-unknown")
+    assert done.code == 1
+    assert "claude-code-unknown" in done.err
+    done = home.mash("chats")
+    assert done.code == 0
+    assert "No chats here" in done.err
+
+
+def test_the_progress_of_nothing_to_read_does_not_end_at_zero(fresh: Home) -> None:
+    fresh.mash("init", "--yes", "--no-agents", "--no-index")
+    code, shown = on_a_terminal(fresh, "", "mash", "index")
+    assert code == 0
+    assert "100%" in shown
+
+
+WORDS = "We render invoices with Typst from now on, that's decided."
+
+
+def save(home: Home, review: str, statement: str) -> None:
+    details = {"kind": "decision", "state": "accepted"}
+    change = {
+        "action": "create",
+        "scope": {"kind": "repository", "identity": "host.example/team/shop"},
+        "body": {"statement": statement, "review": review, "details": details},
+        "evidence": [{"session_id": SESSION, "purpose": "endorsement", "quote": WORDS}],
+    }
+    answer = home.call("record", {"operation_id": statement, "change": change})
+    assert "error" not in answer, answer
+
+
+@pytest.mark.spec("R-158")
+def test_records_are_shown_to_people(fresh: Home) -> None:
+    (clone,) = fresh.repository("shop")
+    write_chat(fresh, clone, WORDS)
+    fresh.mash("init", "--yes", "--no-agents")
+    assert fresh.mash("records").code == 1
+    save(fresh, "established", "Invoices are rendered with Typst.")
+    save(fresh, "candidate", "Letters may follow.")
+    done = fresh.mash("records")
+    assert done.code == 0, done
+    head, statement, number = done.out.splitlines()
+    assert head.endswith("  decision  host.example/team/shop")
+    assert statement == "    Invoices are rendered with Typst."
+    assert number.startswith("    ID ")
+    assert fresh.mash("records", "--here", "rendering", "invoice", cwd=clone).code == 0
+    assert fresh.mash("records", "letters").code == 1
+    assert "decision (unconfirmed)" in fresh.mash("records", "letters", "--all").out
+    (record,) = json.loads(fresh.mash("records", "--json").out)["records"]
+    assert record["statement"] == "Invoices are rendered with Typst."
+    assert "2 records" in fresh.mash("doctor").out

@@ -101,7 +101,25 @@ def test_call_prints_the_error_object_and_exits_1(home: Home) -> None:
     assert json.loads(done.out)["error"]["code"] == "not_found"
     done = home.mash("call", "dance", "{}")
     assert done.code == 1
-    assert json.loads(done.out)["error"]["code"] == "invalid_argument"
+    error = json.loads(done.out)["error"]
+    assert error["code"] == "invalid_argument"
+    assert "recall_records" in error["message"]
+    assert "drain" not in error["message"]
+
+
+@pytest.mark.parametrize("method", ["stop", "drain"])
+def test_the_daemon_is_not_ended_by_a_call(home: Home, method: str) -> None:
+    done = home.mash("call", method, "{}")
+    assert done.code == 1
+    assert "mash daemon" in json.loads(done.out)["error"]["message"]
+
+
+@pytest.mark.parametrize("arguments", [[], ["daemon"]])
+def test_a_group_alone_shows_its_help_as_it_is(home: Home, arguments: list[str]) -> None:
+    done = home.mash(*arguments)
+    assert done.code == 2
+    assert done.err.startswith("Usage: mash")
+    assert len(done.err.splitlines()) > 5
 
 
 @pytest.mark.parametrize("arguments", ["{", "[1]", "null", '"x"', "1e999", "{'a': 1}"])
@@ -145,7 +163,7 @@ def test_text_and_paths_are_utf8_in_every_locale(fresh: Home, locale: dict[str, 
 
 
 def test_a_reader_that_leaves_early_causes_no_message(home: Home) -> None:
-    done = home.run("sh", "-c", "mash status --json | head -c 1; mash chats | true")
+    done = home.run("sh", "-c", "mash status --json | head -c 1; mash status | true")
     assert done.err == ""
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from mash_plugin.cli.doctor import _own_words
 from tests.support.homes import Home, clients_folder
 from tests.support.trust_hooks import trust_hooks
 
@@ -143,3 +144,38 @@ def test_readable_memory_is_closed_by_the_printed_command(fresh: Home) -> None:
     (problem,) = [one for one in problems(fresh) if one["fix"].startswith("chmod")]
     assert fresh.run("sh", "-c", problem["fix"]).code == 0
     assert not [one for one in problems(fresh) if one["fix"].startswith("chmod")]
+
+
+def test_doctor_gives_no_advice_that_cannot_help(fresh: Home) -> None:
+    tools = fresh.root / "tools"
+    tools.mkdir()
+    (tools / "mash").symlink_to(shutil.which("mash", path=fresh.environment["PATH"]) or "")
+    fresh.mash("init", "--yes", "--no-agents", "--no-index")
+    alone = {"PATH": f"{tools}:/usr/bin:/bin"}
+    done = fresh.run("mash", "doctor", env=alone)
+    assert done.code == 0, done
+    assert "-> mash init" not in done.out
+    fresh.mash("daemon", "stop")
+    fresh.mash_home.joinpath("data/records.db").write_bytes(b"not a database" * 1000)
+    done = fresh.run("mash", "doctor", env=alone)
+    assert done.code == 1
+    assert "!! store" in done.out
+    assert "mash doctor" not in done.out
+    assert "Retry" not in done.out
+    assert "-> mash daemon restart" not in done.out
+
+
+@pytest.mark.parametrize(
+    ("message", "left"),
+    [
+        ("The store is damaged. Run `mash doctor`: it prints the rest.", "The store is damaged."),
+        (
+            "It does not answer; see `mash doctor`. Retry the same operation ID.",
+            "It does not answer.",
+        ),
+        ("/x is damaged: bad. Run `mash doctor`.", "/x is damaged: bad."),
+        ("Nothing of that kind", "Nothing of that kind."),
+    ],
+)
+def test_doctor_does_not_send_people_to_doctor(message: str, left: str) -> None:
+    assert _own_words(message) == left

@@ -42,7 +42,7 @@ def snapshot(*folders: Path) -> dict[str, bytes]:
         for path in sorted(folder.rglob("*"))
         if path.is_file()
         and not path.name.endswith(unsteady)
-        and not {"backups", ".hook-trust"} & set(path.parts)
+        and not {"backups", ".hook-trust", ".tmp"} & set(path.parts)
     }
 
 
