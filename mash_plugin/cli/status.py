@@ -17,6 +17,12 @@ SWITCH_NAMES = {
     "recall": "records in hooks ([records] recall, MASH_RECORD_RECALL)",
     "file_recall": "hints at file reads ([recall] files, MASH_FILE_RECALL)",
 }
+OFF_HERE = {
+    "everything": "everything",
+    "capture": "saving notes",
+    "recall": "records in hooks",
+    "index": "reading its chats, and so saving from them",
+}
 
 
 @click.command()
@@ -27,7 +33,7 @@ def status(as_json: bool) -> int:
     from mash_plugin.store.checks import store_report
 
     paths = find_paths(os.environ)
-    body = client.call("status", {}, paths=paths)
+    body = client.call("status", _here(), paths=paths)
     report = store_report(paths, is_thorough=False)
     body["last_backup_at"] = report.last_backup_at
     if as_json:
@@ -53,9 +59,29 @@ def _lines(body: dict[str, Any], store_bytes: int) -> list[str]:
     if body.get("settings_problem"):
         lines.append(f"PROBLEM: settings cannot be read: {body['settings_problem']}")
     lines += [f"PROBLEM in {places.get('config')}: {w}" for w in body.get("settings_warnings", ())]
+    some = _project_lines(body)
     off = [SWITCH_NAMES.get(name, name) for name, is_on in _switches(body).items() if not is_on]
-    lines.append(f"Switched off: {', '.join(off) if off else 'nothing'}")
+    nothing = "nothing for all projects alike; see above for single ones" if some else "nothing"
+    return [*lines, *some, f"Switched off: {', '.join(off) if off else nothing}"]
+
+
+def _project_lines(body: dict[str, Any]) -> list[str]:
+    """What is off for single projects: the lists, and the project of this folder."""
+    lists = {name: entries for name, entries in (body.get("projects") or {}).items() if entries}
+    lines = [f"Projects under {name}: {', '.join(entries)}" for name, entries in lists.items()]
+    here = body.get("here") or {}
+    lines += [f"PROBLEM in {warning}" for warning in here.get("warnings", ())]
+    for off in here.get("off", ()):
+        what = OFF_HERE[off["what"]]
+        lines.append(f"Switched off in {here['project']}: {what} ({off['why']})")
     return lines
+
+
+def _here() -> dict[str, Any]:
+    try:
+        return {"cwd": os.getcwd()}
+    except OSError:  # the folder is gone
+        return {}
 
 
 def _agent_lines(hooks: list[dict[str, Any]]) -> list[str]:

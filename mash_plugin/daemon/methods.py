@@ -15,6 +15,7 @@ from mash_plugin.daemon.requests import Requests, place_of
 from mash_plugin.errors import Internal, InvalidArgument, MashError, UpgradeNeeded
 
 if TYPE_CHECKING:
+    from mash_plugin.config import Settings
     from mash_plugin.daemon.workers import Workers
     from mash_plugin.memory.call import Caller
 
@@ -121,6 +122,7 @@ def status(requests: Requests, params: Mapping[str, Any]) -> dict[str, Any]:
         "recall": settings.recall,
         "file_recall": settings.file_recall,
     }
+    body |= _projects(settings, _text(params, "cwd"))
     body["inherited"] = {name: os.environ[name] for name in SWITCHES if name in os.environ}
     return body
 
@@ -181,6 +183,23 @@ def _index_state(workers: "Workers") -> dict[str, Any]:
         "report": run.report._asdict() if run.report else None,
         "error": run.error,
     }
+
+
+def _projects(settings: "Settings", cwd: str | None) -> dict[str, Any]:
+    """What is switched off for single projects, and for the one that the asker is in."""
+    from mash_plugin.chats.project import project_of
+    from mash_plugin.chats.switches import LISTS, marker_faults, what_is_off
+
+    body: dict[str, Any] = {"projects": {n: list(getattr(settings, n)) for n in LISTS.values()}}
+    project = project_of(cwd) if cwd else None
+    if project is not None:
+        body["here"] = {
+            "project": project.root,
+            "identity": project.identity,
+            "off": [off._asdict() for off in what_is_off(project, settings)],
+            "warnings": marker_faults(project),
+        }
+    return body
 
 
 def _text(body: Mapping[str, Any], key: str) -> str | None:

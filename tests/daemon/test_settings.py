@@ -9,6 +9,7 @@ import pytest
 from mash_plugin.config import Settings, read_settings
 from mash_plugin.daemon.node import Node
 from mash_plugin.paths import find_paths
+from tests.support.daemons import Place
 
 NOW = 1_796_021_684_000
 
@@ -78,6 +79,20 @@ def test_a_file_without_faults_has_no_warnings(tmp_path: Path) -> None:
     settings = read(tmp_path, text)
     assert settings.warnings == ()
     assert (len(settings.deny), settings.no_index) == (6, ("/one",))
+
+
+def test_the_status_tells_what_is_off_in_the_askers_project(place: Place) -> None:
+    place.start()
+    folder = Path(place.paths.config_file).parent.parent / "shop"
+    folder.mkdir()
+    (folder / ".mash").write_text("recall = off\nwhat = off\n")
+    Path(place.paths.config_file).write_text(f'[projects]\nno_index = ["{folder}"]\n')
+    status = place.call("status", {"cwd": str(folder)})
+    assert status["projects"]["no_index"] == [str(folder)]
+    assert [off["what"] for off in status["here"]["off"]] == ["index", "recall"]
+    assert str(folder / ".mash") in status["here"]["off"][1]["why"]
+    assert "'what = off'" in status["here"]["warnings"][0]
+    assert "here" not in place.call("status", {"cwd": "/"})
 
 
 @pytest.fixture

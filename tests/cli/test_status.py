@@ -1,0 +1,33 @@
+"""`mash status` in a project: what is switched off there, and by which switch."""
+
+from pathlib import Path
+
+from tests.support.homes import Home
+
+
+def lines_of(home: Home, folder: Path) -> list[str]:
+    done = home.run("sh", "-c", f"cd '{folder}' && mash status")
+    assert done.code == 0, done
+    return done.out.splitlines()
+
+
+def test_status_tells_what_is_off_in_the_current_folder(fresh: Home, tmp_path: Path) -> None:
+    folder, other = tmp_path / "shop", tmp_path / "other"
+    for made in (folder, other, fresh.mash_home):
+        made.mkdir(exist_ok=True)
+    assert lines_of(fresh, folder)[-1] == "Switched off: nothing"
+    marker, config = folder / ".mash", fresh.mash_home / "config.toml"
+    marker.write_text("capture = off\nrecal = off\n")
+    lines = lines_of(fresh, folder)
+    assert f"Switched off in {folder}: saving notes ({marker} says so)" in lines
+    assert any(line.startswith(f"PROBLEM in {marker}: 'recal = off'") for line in lines)
+    assert "for all projects alike" in lines[-1]
+    config.write_text(f'[projects]\ndeny = ["{folder}", "github.com/a/b"]\n')
+    named = f"Projects under deny: {folder}, github.com/a/b"
+    why = f"everything ([projects] deny in {config} names {folder})"
+    lines = lines_of(fresh, folder)
+    assert named in lines
+    assert f"Switched off in {folder}: {why}" in lines
+    lines = lines_of(fresh, other)
+    assert named in lines
+    assert not any(line.startswith("Switched off in") for line in lines)
