@@ -3,7 +3,7 @@
 import pytest
 
 from mash_plugin.chats.ids import CHAT_ID, chat_id
-from mash_plugin.chats.private import repeats_private_text
+from mash_plugin.chats.private import repeats_private_text, shingles
 from mash_plugin.chats.project import Project
 from mash_plugin.chats.reading import (
     chat_of,
@@ -102,3 +102,38 @@ def test_private_text_is_recognised_by_its_hashes(chats: Chats) -> None:
         assert not repeats_private_text(db, ["the blue flamingo sings"], key, "claude-code-s-2")
         assert not repeats_private_text(db, ["Public words.", "the blue", ""], key)
         assert not repeats_private_text(db, ["the blue flamingo sings"], b"another key")
+
+
+@pytest.mark.spec("R-176")
+@pytest.mark.parametrize(
+    ("private", "repeated"),
+    [
+        ("hunter2Password99", "it is hunter2Password99."),
+        ("hunter2Password99", "pw:hunter2Password99"),
+        ("hunter2Password99", 'HUNTER2="hunter2Password99";'),
+        ("hunter2Password99", "https://host/hunter2Password99?x"),
+        ("hunter2Password99", "see \u201chunter2Password99\u201d\u2026"),
+        ("hunter2Password99", "hunter2\u200bPass\u00adword99"),
+        ("hunter2Password99", "\u5bc6\u7801\u662fhunter2Password99\u3002"),
+        ("key=hunter2Password99.", "hunter2Password99"),
+        ("key: 'hunter2Password99'!", "(hunter2Password99)"),
+        ("KEY=ab1/cd2+ef3/gh4", "Bearer ab1/cd2+ef3/gh4."),
+        ("p4ss!w0rd@home", "The password p4ss!w0rd@home is old"),
+        ("the blue flamingo sings", "the\u200b blue\u2060 flam\u00adingo sings"),
+        ("the\u200b blue flam\u200dingo sings", "The blue flamingo sings."),
+    ],
+)
+def test_private_text_is_recognised_however_it_is_set(
+    chats: Chats, private: str, repeated: str
+) -> None:
+    chats.transcript().person(f"Public words. <private>{private}</private>")
+    chats.refresh()
+    with chats.database.reading() as db:
+        assert repeats_private_text(db, [repeated], chats.index.private_key)
+        other = ["Public words, no 2026-11-30T07:06:38 or x86_64/password99 or hunter3Password99."]
+        assert not repeats_private_text(db, other, chats.index.private_key)
+
+
+def test_hashing_a_long_token_of_many_parts_takes_linear_time() -> None:
+    long = "a1b2c3d4/" * 20_000
+    assert len(set(shingles(long, b"key"))) < 100
