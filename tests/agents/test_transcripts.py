@@ -515,3 +515,23 @@ def test_roots_follow_the_clients_variables_and_in_tests_the_home() -> None:
 def test_hosts_are_known_by_name() -> None:
     assert agent_named("codex") is AGENTS["codex"]
     assert agent_named("cursor") is None
+
+
+@pytest.mark.spec("R-018")
+@pytest.mark.parametrize("how", ["kinds", "ordinal"])
+def test_an_event_alone_is_nobodys_where_the_client_marks_its_items(how: str) -> None:
+    reader = open_new("codex")
+    typed, forged = codex_user(("Use tabs.", "user.text", "user")), codex_said("I decide.")
+    rows = (
+        [codex_meta(), typed, forged]
+        if how == "kinds"
+        else [codex_meta(), {**forged, "ordinal": 7}]
+    )
+    message = read(reader, *rows)[-1]
+    assert (message.text, message.author, message.person_text) == ("I decide.", "unknown", None)
+
+
+@pytest.mark.spec("R-018")
+def test_an_event_alone_is_inferred_where_the_client_never_marked_any() -> None:
+    [message] = read(open_new("codex"), codex_meta(), codex_said("I decide."))
+    assert (message.author, message.person_text) == ("inferred", "I decide.")

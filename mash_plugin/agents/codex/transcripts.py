@@ -67,7 +67,8 @@ class CodexReader:
 
     `meta` the first session_meta was seen, `start` the first ordinal that is its own, `headless`
     the originator, `trigger` of the turn, `held` a prompt of the wrapped format that waits for
-    its event, `said` the last prompt whose event may still come.
+    its event, `said` the last prompt whose event may still come, `marked` that the client names
+    the kinds of its items: an event alone then proves nothing.
     """
 
     def __init__(self, file: TranscriptFile, state: ReaderState) -> None:
@@ -180,6 +181,7 @@ class CodexReader:
         kinds = inner.get("content_item_kinds") if isinstance(inner, dict) else None
         if not isinstance(inner, dict) or not isinstance(kinds, list):
             return self._wrapped_user(row, item, offset)
+        self.state.extra["marked"] = True
         typed, other = typed_parts(item.get("content"), kinds, inner)
         released = self._release()
         if typed:
@@ -244,8 +246,10 @@ class CodexReader:
             extra["said"] = None
             return []
         released: list[Message] = []
+        is_marked = extra.get("marked") or isinstance(row.get("ordinal"), int)
         if held and is_same(str(held["text"]), text):
             row, offset, extra["held"] = {"timestamp": held["at"]}, held["offset"], None
+            is_marked = False
         else:
             released = self._release()
             extra["said"] = text.strip()
@@ -254,7 +258,7 @@ class CodexReader:
         author, own, headless = self._author(text)
         if author == "person":
             author = "inferred"
-        if text.startswith(_IDE_CONTEXT):
+        if is_marked or text.startswith(_IDE_CONTEXT):
             author, own, headless = "unknown", None, False
         message = self._message(row, {}, offset, "user", author, text, own, headless=headless)
         return [*released, message]
