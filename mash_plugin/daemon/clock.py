@@ -3,6 +3,9 @@
 import os
 import time
 
+LATEST_MS = 253_402_300_799_999
+"""The end of the year 9999: no date can be told beyond it."""
+
 
 def is_testing() -> bool:
     """Whether this daemon was started for tests: only then is a made-up time obeyed."""
@@ -12,7 +15,8 @@ def is_testing() -> bool:
 def now_ms(forwarded: str | None = None) -> int:
     """Unix milliseconds. In tests the request's MASH_TEST_NOW_MS wins, then the daemon's own.
 
-    The value is a number, or @FILE that holds one and is read each time.
+    The value is a number, or @FILE that holds one and is read each time; what is no time that
+    can be stored and told is ignored.
     """
     if is_testing():
         for value in (forwarded, os.environ.get("MASH_TEST_NOW_MS")):
@@ -27,6 +31,7 @@ def _made_up(value: str) -> int | None:
         if value.startswith("@"):
             with open(value[1:], encoding="ascii") as file:
                 value = file.read(32)
-        return int(value.strip())
+        made_up = int(value.strip())
     except (OSError, ValueError):
         return None
+    return made_up if 0 <= made_up <= LATEST_MS else None
