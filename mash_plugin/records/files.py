@@ -1,5 +1,7 @@
 """Does a text mention exactly this file (R-089)?"""
 
+import unicodedata
+
 _PATH_CHARACTERS = frozenset("_-./\\")
 
 
@@ -14,7 +16,9 @@ def mentions_path(text: str, path: str) -> bool:
     """Whether the path stands in the text as a whole path, case-sensitive.
 
     `./` before it is allowed; a full stop after it only where no letter or digit follows.
+    Composed and decomposed letters are the same: file systems and people differ in them.
     """
+    text, path = unicodedata.normalize("NFC", text), unicodedata.normalize("NFC", path)
     start = text.find(path)
     while start != -1:
         if _begins_path(text, start) and _ends_path(text, start + len(path)):

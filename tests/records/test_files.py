@@ -61,6 +61,14 @@ def test_another_path_is_not_this_one(text: str) -> None:
     assert not mentions_path(text, PATH)
 
 
+@pytest.mark.spec("R-089")
+def test_a_path_is_the_same_composed_and_decomposed() -> None:
+    composed, decomposed = "src/\u00e9t\u00e9.py", "src/e\u0301te\u0301.py"
+    for text, path in ((composed, decomposed), (decomposed, composed)):
+        assert mentions_path(f"see {text} now", path)
+    assert not mentions_path("see src/e\u0301 now", "src/e")
+
+
 @pytest.mark.spec("R-088")
 def test_only_paths_inside_a_project_are_relative() -> None:
     assert is_relative_path(PATH)
