@@ -76,3 +76,13 @@ def test_the_example_is_a_request_that_the_tool_accepts() -> None:
     assert example
     request = validate("record", json.loads(example[1]))
     assert request["change"]["action"] == "create"
+
+
+def test_no_action_or_command_is_promised_that_this_version_does_not_have() -> None:
+    text = " ".join(REMEMBER.split())
+    assert "on their terminal can do it" not in text
+    assert "save no second record in its place" in text
+    assert "tell the person" in text
+    change = next(t for t in tool_schemas() if t["name"] == "record")["inputSchema"]
+    assert change["properties"]["change"]["properties"]["action"]["enum"] == ["create"]
+    assert "This version lists `create` alone" in text
