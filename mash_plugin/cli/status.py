@@ -90,6 +90,8 @@ def _agent_lines(hooks: list[dict[str, Any]]) -> list[str]:
         agent = host.find_place(os.environ).agent
         seen = [hook["seen_at"] for hook in hooks if hook["agent"] == agent]
         last = f"last hook {local_date(max(seen), None)}" if seen else "no hook seen yet"
+        if not seen and host.REVIEW:
+            last += " (new hooks must be reviewed there; `mash doctor` tells whether they are)"
         lines.append(f"{host.TITLE}: {last}")
     return lines
 

@@ -176,7 +176,10 @@ def test_status_tells_people_what_works_and_what_is_off(fresh: Home) -> None:
     assert lines[0].startswith("Daemon: running (process ")
     assert "0 records" in done.out
     assert "Claude Code: no hook seen yet" in lines
-    assert "Codex: no hook seen yet" in lines
+    assert (
+        "Codex: no hook seen yet (new hooks must be reviewed there; `mash doctor` tells whether "
+        "they are)" in lines
+    )
     assert str(fresh.mash_home / "config.toml") in done.out
     off = lines[-1]
     assert "saving notes" in off
