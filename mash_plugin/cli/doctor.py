@@ -5,6 +5,7 @@ import re
 import shlex
 import subprocess
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -111,6 +112,17 @@ def check_places(paths: Paths) -> Iterator[Finding]:
         yield Finding("configuration", "problem", warning, edit)
     if not settings.problem and not settings.warnings:
         yield Finding("configuration", "ok", paths.config_file)
+    yield from _check_marker()
+
+
+def _check_marker() -> Iterator[Finding]:
+    """What in the `.mash` file of the current project has no effect."""
+    from mash_plugin.chats.project import project_of
+    from mash_plugin.chats.switches import marker_faults
+
+    with suppress(OSError):  # the current folder may be gone
+        for fault in marker_faults(project_of(os.getcwd())):
+            yield Finding("project", "problem", fault)
 
 
 def check_store(paths: Paths) -> Iterator[Finding]:

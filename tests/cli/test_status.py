@@ -22,6 +22,8 @@ def test_status_tells_what_is_off_in_the_current_folder(fresh: Home, tmp_path: P
     assert f"Switched off in {folder}: saving notes ({marker} says so)" in lines
     assert any(line.startswith(f"PROBLEM in {marker}: 'recal = off'") for line in lines)
     assert "for all projects alike" in lines[-1]
+    doctor = fresh.run("sh", "-c", f"cd '{folder}' && mash doctor").out
+    assert f"!! project: {marker}: 'recal = off'" in doctor
     config.write_text(f'[projects]\ndeny = ["{folder}", "github.com/a/b"]\n')
     named = f"Projects under deny: {folder}, github.com/a/b"
     why = f"everything ([projects] deny in {config} names {folder})"
