@@ -28,9 +28,9 @@ ping, status, drain and stop are the same in every version, so that a newer clie
 older daemon to make room (reliability 1.3).
 """
 
+import _socket as socket  # not `socket`: a hook's first answer waits for this module
 import json
 import os
-import socket
 import sys
 from collections.abc import Iterator, Mapping
 from typing import Any

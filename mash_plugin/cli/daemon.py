@@ -32,7 +32,7 @@ def start(as_json: bool, foreground: bool) -> int:
     """Start the daemon, if it does not run yet."""
     paths = find_paths(os.environ)
     if foreground:
-        from mash_plugin.daemon.__main__ import serve
+        from mash_plugin.daemon.start import serve
         from mash_plugin.daemon.server import Limits
 
         os.umask(0o077)

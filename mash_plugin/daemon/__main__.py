@@ -1,94 +1,15 @@
 """`python -I -m mash_plugin.daemon`: become this home's one daemon, or leave quietly."""
 
+import gc
 import os
-import signal
 import sys
-from collections.abc import Callable
-
-from mash_plugin.daemon import lifecycle
-from mash_plugin.daemon.log import Log
-from mash_plugin.daemon.requests import Requests
-from mash_plugin.daemon.server import DaemonServer, Limits
-from mash_plugin.errors import MashError, StoreBusy
-from mash_plugin.paths import Paths, find_paths
-
-
-def main(arguments: list[str]) -> int:
-    """Serve until told to stop; 0 also where another daemon serves already."""
-    os.umask(0o077)
-    os.closerange(3, 4096)  # whatever the starter had open is not ours to hold
-    try:
-        return serve(find_paths(os.environ), limits_of(arguments), when_ready=fall_silent)
-    except MashError as error:
-        sys.stderr.write(f"mash: {error.message}\n")
-        return 1
-
-
-def serve(paths: Paths, limits: Limits, when_ready: Callable[[], None] = lambda: None) -> int:
-    """The start protocol, then the loop. Raises UnsafePlace where no daemon may live."""
-    lifecycle.prepare_run_folder(paths.run)
-    lock = lifecycle.take_lifetime_lock(paths, str(os.getpid()))
-    if lock is None:
-        return 0
-    log = Log(paths.log)
-    listener, identity = lifecycle.bind_own_name(paths)
-    requests = Requests(paths, log)
-    try:
-        requests.open()
-        if isinstance(requests.problem, StoreBusy):
-            # Its lock file was taken away under it, but that daemon still has the store open.
-            lifecycle.withdraw(paths, identity)
-            return 0
-        server = DaemonServer(listener, identity, lock, requests, limits)
-        _held.append(server)
-        obey_signals(server)
-        lifecycle.publish(paths)
-    except BaseException:
-        lifecycle.withdraw(paths, identity)
-        requests.close()
-        raise
-    when_ready()
-    log.write("start")
-    reason = server.run()
-    log.write("end", reason=reason)
-    return 0
-
-
-def fall_silent() -> None:
-    """Let go of the starter's standard error: it was there to tell why we cannot start."""
-    null = os.open(os.devnull, os.O_RDWR)
-    os.dup2(null, 2)
-    os.close(null)
-
-
-def obey_signals(server: DaemonServer) -> None:
-    """SIGTERM and SIGINT end it cleanly; the end of a terminal does not."""
-    signal.set_wakeup_fd(server.wake_descriptor, warn_on_full_buffer=False)
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: server.stop("signal"))
-    signal.signal(signal.SIGHUP, signal.SIG_IGN)
-
-
-def limits_of(arguments: list[str]) -> Limits:
-    """The ordinary limits, or `--idle-s N`, `--tick-s N` and `--frame-s N`."""
-    limits = Limits()
-    for name, value in zip(arguments[::2], arguments[1::2], strict=True):
-        match name:
-            case "--idle-s":
-                limits = limits._replace(idle_s=float(value))
-            case "--tick-s":
-                limits = limits._replace(tick_s=float(value))
-            case "--frame-s":
-                limits = limits._replace(frame_s=float(value))
-            case _:
-                raise SystemExit(f"mash: unknown option {name}")
-    return limits
-
-
-_held: list[DaemonServer] = []
-"""Whoever waits for our end watches a socket: it must outlive the lock, not the interpreter."""
 
 if __name__ == "__main__":
+    # The imports leave no garbage: looking for it takes a tenth of a cold start. The first
+    # answer turns it on again.
+    gc.disable()
+    from mash_plugin.daemon.start import main
+
     status = main(sys.argv[1:])
     sys.stderr.flush()
     os._exit(status)

@@ -4,10 +4,9 @@ The kernel's lock is the truth, not a pid file and not the socket. A daemon take
 lock, binds a name of its own, opens the store, and only then renames the socket into place.
 """
 
+import _socket as socket  # socket imports selectors and builds enumerations: 2 ms
 import fcntl
 import os
-import signal
-import socket
 import stat
 import time
 from contextlib import suppress
@@ -148,6 +147,8 @@ def failpoint(name: str) -> None:
     """Die here when a test asks for it (MASH_FAILPOINT=NAME:kill)."""
     wanted = os.environ.get("MASH_FAILPOINT")
     if wanted == f"{name}:kill" and os.environ.get("MASH_TESTING") == "1":
+        import signal
+
         os.kill(os.getpid(), signal.SIGKILL)
 
 

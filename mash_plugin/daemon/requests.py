@@ -1,5 +1,6 @@
 """What requests are answered with: the node, or why there is none; and the hooks' answers."""
 
+import gc
 import os
 import threading
 import time
@@ -112,6 +113,8 @@ class Requests:
             self.stop("store-failed")
         if self.node and not self.has_answered:
             self.has_answered = True
+            gc.freeze()  # what was imported stays; `__main__` let it come unwatched
+            gc.enable()
             threading.Thread(target=self.start_workers, daemon=True).start()
 
     def is_busy(self) -> bool:

@@ -1,9 +1,9 @@
 """The daemon's socket: one loop reads and writes, a few workers think."""
 
+import _socket as socket  # see lifecycle
 import errno
 import os
 import selectors
-import socket
 import time
 from collections import deque
 from contextlib import suppress
@@ -137,7 +137,7 @@ class DaemonServer:
     def _accept(self) -> None:
         while True:
             try:
-                accepted, _ = self._listener.accept()
+                accepted = self._accepted()
             except BlockingIOError:
                 return
             except OSError as error:
@@ -153,6 +153,9 @@ class DaemonServer:
                 self._selector.register(accepted, selectors.EVENT_READ, connection)
             else:
                 accepted.close()
+
+    def _accepted(self) -> socket.socket:
+        return socket.socket(fileno=self._listener._accept()[0])  # type: ignore[attr-defined]  # no stub
 
     def _is_ours(self, accepted: socket.socket) -> bool:
         try:
@@ -178,7 +181,7 @@ class DaemonServer:
         if self._spare is not None:
             os.close(self._spare)
             with suppress(OSError):
-                self._listener.accept()[0].close()
+                self._accepted().close()
             self._spare = None
         self._requests.log.write("out-of-descriptors")  # while one is free
         self._reserve()

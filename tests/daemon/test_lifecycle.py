@@ -275,7 +275,7 @@ import sys
 import mash_plugin.wire as wire
 wire.PROTOCOL, wire.OLDEST_PROTOCOL = 2, {oldest}
 if sys.argv[1:] == ["daemon"]:
-    from mash_plugin.daemon.__main__ import main
+    from mash_plugin.daemon.start import main
     sys.exit(main([]))
 from mash_plugin import client
 client.daemon_command = lambda: [sys.executable, __file__, "daemon"]

@@ -10,7 +10,7 @@ from mash_plugin.protocol import tool_schemas
 from mash_plugin.render import notes
 
 HEAVY = ("pydantic", "click", "logging", "mcp", "platformdirs", "asyncio", "subprocess")
-HEAVY += ("dataclasses", "inspect", "orjson", "hashlib", "uuid", "urllib.parse", "shlex")
+HEAVY += ("dataclasses", "inspect", "orjson", "hashlib", "uuid", "urllib.parse", "shlex", "signal", "socket")
 HEAVY += ("mash_plugin.tokens", "mash_plugin.chats.found", "mash_plugin.chats.search")
 
 
@@ -21,7 +21,7 @@ def test_a_first_answer_imports_nothing_that_is_slow(desk, agent):
     desk.node.close()
     script = f"""
 import json, sys
-import mash_plugin.daemon.__main__
+import mash_plugin.daemon.start
 from mash_plugin.daemon import hooks
 from mash_plugin.daemon.node import Node
 from mash_plugin.paths import find_paths
