@@ -15,7 +15,8 @@ from mash_plugin.errors import InvalidArgument
 MAX_LINE = 32 * 1024 * 1024
 """A pasted screenshot is megabytes on the line that holds the person's words."""
 MAX_FILE = 16 * 1024 * 1024 * 1024
-SKIP_BLOCK = 1024 * 1024
+SHORT_LINE = SCAN_BLOCK = 256 * 1024
+"""A longer line is measured before it is held, so that none is held twice or in vain."""
 TOOL_TEXT = 200
 """Characters kept of a tool's output."""
 BOM = b"\xef\xbb\xbf"
@@ -39,22 +40,25 @@ def read_lines(file: BinaryIO, offset: int, limit: int | None = None) -> Iterato
     """
     file.seek(offset)
     stop = None if limit is None else offset + limit
+    short = min(SHORT_LINE, MAX_LINE + 1)
     while stop is None or offset < stop:
-        raw = file.readline(MAX_LINE + 1)
-        end = offset + len(raw)
-        data: bytes | None = None
-        if raw.endswith(b"\n"):
-            data = raw[:-1]
-            if not offset:
-                data = data.removeprefix(BOM)
-        elif len(raw) > MAX_LINE:
-            del raw
-            rest = _skip_line(file)
+        data: bytes | None = file.readline(short)
+        assert data is not None  # noqa: S101 - not a text stream
+        end = offset + len(data)
+        if data.endswith(b"\n"):
+            data = data[:-1]
+        else:
+            rest = _skip_line(file) if len(data) == short else 0
             if not rest:
                 return
             end += rest
-        else:
-            return
+            data = None
+            if end - offset <= MAX_LINE + 1:
+                file.seek(offset)
+                data = file.read(end - offset - 1)
+                file.seek(end)
+        if data and not offset:
+            data = data.removeprefix(BOM)
         yield Line(offset, end, data)
         offset = end
 
@@ -124,7 +128,7 @@ def cut_output(text: str) -> tuple[str, int]:
 def _skip_line(file: BinaryIO) -> int:
     """Read past the rest of a line; 0 when it has no end yet."""
     skipped = 0
-    while block := file.readline(SKIP_BLOCK):
+    while block := file.readline(SCAN_BLOCK):
         skipped += len(block)
         if block.endswith(b"\n"):
             return skipped

@@ -4,12 +4,14 @@ import io
 import os
 import socket
 import time
+import tracemalloc
 from pathlib import Path
 
 import pytest
 
 from mash_plugin.agents.lines import (
     MAX_LINE,
+    SCAN_BLOCK,
     TOOL_TEXT,
     cut_output,
     open_transcript,
@@ -40,7 +42,9 @@ class Zeros(io.RawIOBase):
     def readinto(self, buffer: bytearray) -> int:  # type: ignore[override]
         self.largest_read = max(self.largest_read, len(buffer))
         left = self.long - self.at
-        data = b"x" * min(len(buffer), left) if left > 0 else self.tail[-left:][: len(buffer)]
+        data = (
+            b"x" * min(len(buffer), left, 1 << 16) if left > 0 else self.tail[-left:][: len(buffer)]
+        )
         buffer[: len(data)] = data
         self.at += len(data)
         return len(data)
@@ -75,6 +79,31 @@ def test_a_line_over_the_cap_is_skipped_with_its_end_known() -> None:
         (long + 1, long + 13, b'{"after":1}'),
     ]
     assert raw.largest_read <= MAX_LINE
+
+
+@pytest.mark.parametrize(("over", "most"), [(0, MAX_LINE), (1, 0)])
+def test_a_line_is_held_once_and_one_over_the_cap_never(over: int, most: int) -> None:
+    long = MAX_LINE + over
+    file = io.BufferedReader(Zeros(long, b'\n{"after":1}\n'), SCAN_BLOCK)
+    tracemalloc.start()
+    try:
+        lines = read_lines(file, 0)
+        first = next(lines)
+        _now, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert (first.end, first.data is None) == (long + 1, bool(over))
+    assert first.data is None or len(first.data) == long
+    assert peak < most + 5 * SCAN_BLOCK
+    del first
+    assert next(lines).data == b'{"after":1}'
+
+
+@pytest.mark.parametrize("length", [SCAN_BLOCK - 2, SCAN_BLOCK - 1, SCAN_BLOCK, SCAN_BLOCK + 1])
+def test_lines_about_as_long_as_a_block_are_read_whole(length: int) -> None:
+    text = b"x" * length
+    file = io.BufferedReader(io.BytesIO(b"\xef\xbb\xbf" + text + b"\n" + text + b"\n" + text))  # type: ignore[arg-type]
+    assert [line.data for line in read_lines(file, 0)] == [text, text]
 
 
 def test_a_line_over_the_cap_that_has_no_end_yet_is_left_for_later() -> None:
