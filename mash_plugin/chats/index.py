@@ -93,12 +93,18 @@ class ChatIndex:
 
         around = self._around(now, ())
         settled = Settled(None, is_finished=False)
+        first: os.stat_result | None = None
         while not settled.is_finished:
             found = self._transcripts.read(file, around, STRETCH_BYTES)
             if isinstance(found, Settled):
                 return found.chat_id
+            beginning, stretch = found
+            if first is None or first.st_ino != beginning.status.st_ino:
+                first = beginning.status
+            # What is written meanwhile is for the next reading: a fast writer is not chased.
+            beginning = beginning._replace(status=first)
             with self.database.writing() as db:
-                settled = settle(db, *found, around)
+                settled = settle(db, beginning, stretch, around)
         if settled.rebuilt:
             for path in self._transcripts.beside(file):
                 self._refresh(file._replace(path=path), now)

@@ -7,13 +7,16 @@ from pathlib import Path
 
 import pytest
 
+from mash_plugin.agents import agent_named
+from mash_plugin.agents.events import Agent
 from mash_plugin.chats import full_index as index_module
+from mash_plugin.chats import index as citing_module
 from mash_plugin.chats.blocks import BLOCK
-from mash_plugin.chats.index import Progress
+from mash_plugin.chats.index import ChatIndex, Progress
 from mash_plugin.chats.reading import chats_of_message, message_by_id
 from mash_plugin.chats.search import search_chats
 from tests.chats.conftest import NOW, Chats
-from tests.support.transcripts import CodexTranscript, write_repository
+from tests.support.transcripts import ClaudeTranscript, CodexTranscript, write_repository
 
 
 def found(chats: Chats, query: str) -> list[str]:
@@ -38,6 +41,40 @@ def test_a_session_is_indexed_with_ids_roles_authors_and_times(chats: Chats) -> 
     assert chat.started_at is not None
     assert chat.last_active_at == chat.started_at + 2_000
     assert chat.title == "Which store should we use?"
+
+
+class Growing(ClaudeTranscript):
+    """A session whose agent writes on whenever someone begins to read."""
+
+    reads = 0
+
+    def agent_named(self, _name: str) -> Agent:
+        host = agent_named("claude-code")
+        assert host is not None
+        self.reads += 1
+        assert self.reads < 20, "the reader chases the writer"
+        with self.path.open("a") as file:
+            file.write('{"type":"progress"}\n' * 12_000)
+        self.agent(f"Part {self.reads}")
+        return host
+
+
+def test_a_citing_call_does_not_chase_a_fast_writer(
+    chats: Chats, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(citing_module, "STRETCH_BYTES", 200_000)
+    t = Growing(chats.claude, str(chats.project), "s-1")
+    for number in range(5):
+        t.tool_result("x" * 100_000)
+        t.person(f"Ask {number}")
+    index = ChatIndex(
+        chats.database, lambda: [("claude-code", str(chats.claude))], agent_named=t.agent_named
+    )
+    assert index.refresh_session("s-1", NOW) == "claude-code-s-1"
+    assert [m.text for m in chats.messages() if m.author == "person"][-1] == "Ask 4"
+    told = len(chats.texts())
+    chats.refresh()
+    assert len(chats.texts()) > told
 
 
 @pytest.mark.spec("R-156")
