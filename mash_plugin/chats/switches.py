@@ -3,7 +3,14 @@
 import os
 from typing import NamedTuple
 
-from mash_plugin.chats.project import MARKER, Project, is_denied, marker_at
+from mash_plugin.chats.project import (
+    MARKER,
+    Project,
+    is_denied,
+    marker_at,
+    named_folder,
+    project_of,
+)
 from mash_plugin.config import Settings
 
 LISTS = {
@@ -45,6 +52,19 @@ def why_unread(project: Project | None, settings: Settings) -> Off | None:
     """Why transcripts of a project are not read; None where they are."""
     found = what_is_off(project, settings)
     return next((off for off in found if off.what in ("everything", "index")), None)
+
+
+def list_faults(settings: Settings) -> list[str]:
+    """Entries that name a folder inside a project: only whole projects can be switched off."""
+    faults = []
+    for name in LISTS.values():
+        for entry in getattr(settings, name):
+            folder = named_folder(entry) if entry.startswith(("/", "~")) else None
+            project = project_of(folder) if folder else None
+            if project is not None and project.root != folder:
+                fault = f"lies inside the project {project.root} and does nothing: name that one"
+                faults.append(f"projects.{name}: {entry!r} {fault}")
+    return faults
 
 
 def marker_faults(project: Project | None) -> list[str]:

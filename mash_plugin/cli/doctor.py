@@ -103,14 +103,17 @@ def check_places(paths: Paths) -> Iterator[Finding]:
         yield Finding("places", "problem", f"{pin_file()} is missing", "mash init")
     else:
         yield Finding("places", "ok", f"data {paths.data}, run {paths.run}")
+    from mash_plugin.chats.switches import list_faults
+
     settings = read_settings(paths.config_file, {})
     edit = f"${{EDITOR:-vi}} {shlex.quote(paths.config_file)}"
     if settings.problem:
         text = f"{settings.problem}; a daemon that could read it before still uses what it said"
         yield Finding("configuration", "problem", text, edit)
-    for warning in settings.warnings:
+    warnings = [*settings.warnings, *list_faults(settings)]
+    for warning in warnings:
         yield Finding("configuration", "problem", warning, edit)
-    if not settings.problem and not settings.warnings:
+    if not settings.problem and not warnings:
         yield Finding("configuration", "ok", paths.config_file)
     yield from _check_marker()
 

@@ -115,7 +115,6 @@ def status(requests: Requests, params: Mapping[str, Any]) -> dict[str, Any]:
     body["hooks"] = node.hook_state.heartbeats()
     body["index"] = _index_state(requests.start_workers())
     body["settings_problem"] = settings.problem
-    body["settings_warnings"] = list(settings.warnings)
     body["switches"] = {
         "records": settings.records_enabled,
         "capture": settings.capture,
@@ -188,9 +187,12 @@ def _index_state(workers: "Workers") -> dict[str, Any]:
 def _projects(settings: "Settings", cwd: str | None) -> dict[str, Any]:
     """What is switched off for single projects, and for the one that the asker is in."""
     from mash_plugin.chats.project import project_of
-    from mash_plugin.chats.switches import LISTS, marker_faults, what_is_off
+    from mash_plugin.chats.switches import LISTS, list_faults, marker_faults, what_is_off
 
-    body: dict[str, Any] = {"projects": {n: list(getattr(settings, n)) for n in LISTS.values()}}
+    body: dict[str, Any] = {
+        "projects": {name: list(getattr(settings, name)) for name in LISTS.values()},
+        "settings_warnings": [*settings.warnings, *list_faults(settings)],
+    }
     project = project_of(cwd) if cwd else None
     if project is not None:
         body["here"] = {

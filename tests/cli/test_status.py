@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from tests.support.homes import Home
+from tests.support.transcripts import write_repository
 
 
 def lines_of(home: Home, folder: Path) -> list[str]:
@@ -33,3 +34,16 @@ def test_status_tells_what_is_off_in_the_current_folder(fresh: Home, tmp_path: P
     lines = lines_of(fresh, other)
     assert named in lines
     assert not any(line.startswith("Switched off in") for line in lines)
+
+
+def test_a_folder_inside_a_project_is_told_not_to_be_one(fresh: Home, tmp_path: Path) -> None:
+    clone = write_repository(tmp_path / "shop", "git@github.com:acme/shop.git")
+    (clone / "secret").mkdir()
+    fresh.mash_home.mkdir(exist_ok=True)
+    config = fresh.mash_home / "config.toml"
+    config.write_text(f'[projects]\ndeny = ["{clone}/secret", "{tmp_path}", "{clone}/"]\n')
+    named = f"projects.deny: '{clone}/secret' lies inside the project {clone} and does nothing"
+    for command in ("status", "doctor"):
+        out = fresh.mash(command).out
+        assert named in out
+        assert out.count("does nothing") == 1
