@@ -188,10 +188,14 @@ def build(environment: Path, root: Path, environ: Mapping[str, str]) -> None:
     shutil.rmtree(environment, ignore_errors=True)
     quiet = {name: value for name, value in environ.items() if name not in NOT_FOR_PIP}
     python = str(environment / "bin" / "python")
-    run([sys.executable, "-I", "-m", "venv", str(environment)], quiet)
     pip = [python, "-I", "-m", "pip", "install", "--quiet", "--no-input"]
-    run([*pip, "--disable-pip-version-check", str(root)], quiet)
-    run([str(environment / "bin" / "mash"), "--version"], quiet)
+    try:
+        run([sys.executable, "-I", "-m", "venv", str(environment)], quiet)
+        run([*pip, "--disable-pip-version-check", str(root)], quiet)
+        run([str(environment / "bin" / "mash"), "--version"], quiet)
+    except BaseException:
+        shutil.rmtree(environment, ignore_errors=True)
+        raise
     (environment / COMPLETE).touch()
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from mash_plugin.errors import Internal
+from mash_plugin.paths import passwd_home
 
 PLUGIN = "mash"
 MARKETPLACE = "mash"
@@ -67,7 +68,7 @@ class Before:
 
 def user_home(environ: Mapping[str, str]) -> Path:
     """The home that both clients use: HOME, else the user database's."""
-    return Path(environ.get("HOME") or os.path.expanduser("~"))
+    return Path(environ.get("HOME") or passwd_home())
 
 
 def find_command(name: str, environ: Mapping[str, str]) -> str | None:

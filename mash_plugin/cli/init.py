@@ -53,7 +53,7 @@ def init(yes: bool, no_index: bool, no_agents: bool, dry_run: bool) -> int:
         click.echo("Nothing was changed.")
         return 1
     write_pins(os.environ)
-    _set_up_store(paths)
+    is_upgrade = _set_up_store(paths)
     if not no_index:
         from mash_plugin.cli.index import run_index
 
@@ -64,7 +64,7 @@ def init(yes: bool, no_index: bool, no_agents: bool, dry_run: bool) -> int:
         click.echo("Neither `claude` nor `codex` is on PATH: nothing to install into. Once one is,")
         click.echo("run `mash init` again and restart the agent.")
         return 0
-    return _install(paths, found, rendered)
+    return _install(paths, found, rendered, is_upgrade=is_upgrade)
 
 
 def _find_hosts(paths: Paths, rendered: Mapping[str, bytes]) -> list[Found]:
@@ -100,31 +100,38 @@ def _agrees() -> bool:
     return click.confirm("Go on?", default=True, err=True)
 
 
-def _set_up_store(paths: Paths) -> None:
+def _set_up_store(paths: Paths) -> bool:
+    """Whether a daemon of another build was replaced."""
     from mash_plugin import client
 
     added = add_roots(paths.config_file, unseen_roots(os.environ))
-    _replace_other_daemon(paths)
+    is_upgrade = _replace_other_daemon(paths)
     client.call("ping", {}, paths=paths)
     click.echo(f"Store: {paths.store}")
     for root in added:
         click.echo(f"Chats are also read from {root} (noted in {paths.config_file}).")
+    return is_upgrade
 
 
-def _replace_other_daemon(paths: Paths) -> None:
+def _replace_other_daemon(paths: Paths) -> bool:
     """After an upgrade the former daemon ends when its work is done; hooks reach the new one."""
     from mash_plugin.cli.daemon import end_daemon
     from mash_plugin.cli.running import find_running
 
     running = find_running(paths)
-    if running is not None and not running.is_this:
-        end_daemon(paths)
-        click.echo(f"The daemon is replaced; the former was {running.name}.")
+    if running is None or running.is_this:
+        return False
+    end_daemon(paths)
+    click.echo(f"The daemon is replaced; the former was {running.name}.")
+    return True
 
 
-def _install(paths: Paths, found: list[Found], rendered: Mapping[str, bytes]) -> int:
+def _install(
+    paths: Paths, found: list[Found], rendered: Mapping[str, bytes], *, is_upgrade: bool
+) -> int:
     failed = []
-    has_new = write_folder(rendered, Path(paths.marketplace))
+    # Their tool servers run the former version until the agents are started anew.
+    has_new = write_folder(rendered, Path(paths.marketplace)) or is_upgrade
     for one in found:
         try:
             _install_into(paths, one)
@@ -145,7 +152,7 @@ def _install(paths: Paths, found: list[Found], rendered: Mapping[str, bytes]) ->
         titles = " and ".join(one.host.TITLE for one in changed)
         click.echo(f"\nRestart {titles} now (end it and start it again), so that mash is loaded.")
     elif not failed:
-        click.echo("Nothing had to be changed.")
+        click.echo("\nNo agent had to be changed; none needs a restart.")
     return 1 if failed else 0
 
 

@@ -85,7 +85,7 @@ def test_a_second_init_changes_nothing_more_and_asks_for_no_review(home: Home) -
     assert snapshot(home.claude, home.codex, home.mash_home) == before
     assert REVIEW not in done.out
     assert "Restart" not in done.out
-    assert done.out.splitlines()[-1] == "Nothing had to be changed."
+    assert done.out.splitlines()[-1] == "No agent had to be changed; none needs a restart."
 
 
 def test_a_second_init_says_that_hooks_wait_for_a_review(home: Home) -> None:

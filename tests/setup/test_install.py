@@ -343,3 +343,16 @@ ERROR: No matching distribution found for hatchling
     venv = "Error: Command '[python, -m, ensurepip]' returned non-zero exit status 1."
     assert "ensurepip" in install.telling(venv)
     assert "-venv" in install.advice_on(venv)
+
+
+def test_a_build_that_fails_says_why_and_leaves_no_half_environment(
+    install: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "broken").mkdir()  # nothing that pip could install
+    with pytest.raises(SystemExit):
+        install.build(tmp_path / "envs/1", tmp_path / "broken", {"PATH": SYSTEM_PATH})
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "pip install" in line
+    assert "broken" in line
+    assert line.endswith("run scripts/install again.")
+    assert not (tmp_path / "envs/1").exists()
