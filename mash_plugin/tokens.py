@@ -3,7 +3,6 @@
 import re
 import unicodedata
 from functools import cache
-from itertools import zip_longest
 
 STOP = frozenset(
     [
@@ -151,8 +150,9 @@ class _Memo(dict[str, str]):
 
 
 def _line(chunk: str) -> str:
-    found = _tokens(chunk)
-    return " ".join(found if chunk.isascii() else _with_last_characters(found))
+    if chunk.isascii():
+        return " ".join(_tokens(chunk))
+    return " ".join(_other_tokens(unicodedata.normalize("NFKC", chunk), with_last=True))
 
 
 _MEMO = _Memo()
@@ -169,16 +169,6 @@ def _dense() -> re.Pattern[str]:
     return re.compile(f"[{_DENSE}]")
 
 
-def _with_last_characters(tokens: list[str]) -> list[str]:
-    found: list[str] = []
-    for here, after in zip_longest(tokens, tokens[1:], fillvalue=""):
-        found.append(here)
-        is_bigram = len(here) == 2 and _dense().match(here) is not None
-        if is_bigram and not (len(after) == 2 and after[0] == here[1]):
-            found.append(here[1])
-    return found
-
-
 def _tokens(chunk: str) -> list[str]:
     if chunk.isascii():
         return [_stem(w.lower()[:TOKEN_CHARS]) for w in _ascii_words(chunk)]
@@ -193,11 +183,15 @@ def _ascii_words(chunk: str) -> list[str]:
     return _ASCII_WORD.findall(chunk)
 
 
-def _other_tokens(chunk: str) -> list[str]:
+def _other_tokens(chunk: str, *, with_last: bool = False) -> list[str]:
+    """The tokens; after each dense run its last character too, if asked for."""
     found: list[str] = []
+    dense = _dense()
     for run in _spaced().findall(_CAMEL.sub(" ", _POSSESSIVE.sub(" ", chunk))):
-        if _dense().match(run):
-            found += [run] if len(run) == 1 else map(str.__add__, run, run[1:])
+        if dense.match(run):
+            found += map(str.__add__, run, run[1:])
+            if with_last or len(run) == 1:
+                found.append(run[-1])
         else:
             found.append(_stem(_fold(run)[:TOKEN_CHARS]))
     return found

@@ -1,6 +1,6 @@
 """What the product knows of a host: hook events, transcripts and messages, without its quirks."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Literal, NamedTuple, Protocol
 
 from mash_plugin.records.model import Author
@@ -90,8 +90,8 @@ class TranscriptReader(Protocol):
 
     state: ReaderState
 
-    def read_line(self, line: bytes, offset: int) -> Iterator[Message]:
-        """Yield the messages of one line; unknown lines yield nothing. Never raises on content."""
+    def read_line(self, line: bytes, offset: int) -> Sequence[Message]:
+        """The messages of one line; none of an unknown one. Never raises on content."""
         ...
 
 

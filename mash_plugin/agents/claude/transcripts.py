@@ -6,13 +6,13 @@ does: a new line without them is not the person's, an older one is judged by wha
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
 from mash_plugin.agents.events import Message, MessageRole, ReaderState, TranscriptFile
 from mash_plugin.agents.lines import TWO_OBJECTS, cut_output, derived_id, parse_objects, time_ms
-from mash_plugin.privacy import persons_own, split_private
+from mash_plugin.privacy import cut_title, persons_own, split_private
 from mash_plugin.records.model import Author
 
 MARKED_SINCE = (2, 1, 195)
@@ -28,7 +28,7 @@ _TYPE = re.compile(
 _READ = frozenset(
     {b"user", b"assistant", b"attachment", b"queued_command", b"summary", b"ai-title"}
 )
-_NOTHING: Iterator[Message] = iter(())
+_NOTHING: Sequence[Message] = ()
 
 _COMMAND = re.compile(
     r"\s*(?:<command-(?:message|name)>[^<]*</command-(?:message|name)>\s*){1,2}"
@@ -86,8 +86,8 @@ class ClaudeReader:
         self.file = file
         self.state = state
 
-    def read_line(self, line: bytes, offset: int) -> Iterator[Message]:
-        """Yield the messages of one line; see TranscriptReader."""
+    def read_line(self, line: bytes, offset: int) -> Sequence[Message]:
+        """The messages of one line; see TranscriptReader."""
         known = _TYPE.match(line) if len(line) > LONG_LINE else None
         if known and known[1] not in _READ and TWO_OBJECTS not in line:
             return _NOTHING
@@ -96,8 +96,8 @@ class ClaudeReader:
             self.state.lines_skipped += bool(line.strip())
             return _NOTHING
         if len(rows) == 1:
-            return iter(self._messages(rows[0], offset))
-        return iter([message for row in rows for message in self._messages(row, offset)])
+            return self._messages(rows[0], offset)
+        return [message for row in rows for message in self._messages(row, offset)]
 
     def _messages(self, row: dict[str, Any], offset: int) -> list[Message]:
         state = self.state
@@ -319,7 +319,7 @@ def _call_ids(content: object) -> tuple[str, ...]:
 def _title(text: object) -> str | None:
     if not isinstance(text, str) or not text.strip():
         return None
-    return text.strip().split("\n", 1)[0][:TITLE_LENGTH].strip()
+    return cut_title(text.strip().split("\n", 1)[0], TITLE_LENGTH)
 
 
 def _text_or_none(value: object) -> str | None:

@@ -6,13 +6,13 @@ lines; 0.34 to 0.139 ("wrapped") repeat each prompt as an `event_msg/user_messag
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Sequence
 from typing import Any
 
 from mash_plugin.agents.codex.parts import is_same, output_of, text_of, typed_parts
 from mash_plugin.agents.events import Message, MessageRole, ReaderState, TranscriptFile
 from mash_plugin.agents.lines import TWO_OBJECTS, cut_output, derived_id, parse_objects, time_ms
-from mash_plugin.privacy import persons_own, split_private
+from mash_plugin.privacy import cut_title, persons_own, split_private
 from mash_plugin.records.model import Author
 
 TITLE_LENGTH = 120
@@ -35,7 +35,7 @@ _READ_PAYLOADS = frozenset(
     }
 )
 _BARE = frozenset({b"message", b"function_call_output", b"custom_tool_call_output"})
-_NOTHING: Iterator[Message] = iter(())
+_NOTHING: Sequence[Message] = ()
 
 _PIPED = re.compile(r"\n\n<stdin>\n.*", re.DOTALL)
 # Parts that Codex or a hook puts before the model: no message at all.
@@ -75,8 +75,8 @@ class CodexReader:
         self.file = file
         self.state = state
 
-    def read_line(self, line: bytes, offset: int) -> Iterator[Message]:
-        """Yield the messages of one line; see TranscriptReader."""
+    def read_line(self, line: bytes, offset: int) -> Sequence[Message]:
+        """The messages of one line; see TranscriptReader."""
         known = _TYPE.match(line)
         if known and not _is_read(known[1], known[2]) and TWO_OBJECTS not in line:
             return _NOTHING
@@ -85,8 +85,8 @@ class CodexReader:
             self.state.lines_skipped += bool(line.strip())
             return _NOTHING
         if len(rows) == 1:
-            return iter(self._messages(rows[0], offset))
-        return iter([message for row in rows for message in self._messages(row, offset)])
+            return self._messages(rows[0], offset)
+        return [message for row in rows for message in self._messages(row, offset)]
 
     def _messages(self, row: dict[str, Any], offset: int) -> list[Message]:
         payload = row.get("payload")
@@ -290,7 +290,7 @@ class CodexReader:
         if own is not None:
             own = persons_own(visible if own is text else split_private(own)[0]) or None
         if state.title is None and own:
-            state.title = own.split("\n", 1)[0][:TITLE_LENGTH].strip()
+            state.title = cut_title(own.split("\n", 1)[0], TITLE_LENGTH).strip()
         found = item.get("id")
         if not isinstance(found, str) or not (
             _MESSAGE_ID.fullmatch(found) or _UUID.fullmatch(found)
