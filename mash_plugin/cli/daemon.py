@@ -32,8 +32,8 @@ def start(as_json: bool, foreground: bool) -> int:
     """Start the daemon, if it does not run yet."""
     paths = find_paths(os.environ)
     if foreground:
-        from mash_plugin.daemon.start import serve
         from mash_plugin.daemon.server import Limits
+        from mash_plugin.daemon.start import serve
 
         os.umask(0o077)
         return serve(paths, Limits())

@@ -62,6 +62,8 @@ def doctor(as_json: bool) -> int:
             raise
         except MashError as error:
             findings.append(Finding(part, "problem", _own_words(error.message)))
+        except OSError as error:
+            findings.append(Finding(part, "problem", f"{error}."))
     has_problem = any(finding.state == "problem" for finding in findings)
     if as_json:
         shown = {"ok": not has_problem, "findings": [asdict(finding) for finding in findings]}

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from mash_plugin.cli.doctor import _own_words
+from mash_plugin.cli.doctor import _own_words, _restart_after
+from mash_plugin.errors import DaemonUnavailable, MashError, ReadOnly
 from tests.support.homes import Home, clients_folder
 from tests.support.trust_hooks import trust_hooks
 
@@ -179,3 +180,25 @@ def test_doctor_gives_no_advice_that_cannot_help(fresh: Home) -> None:
 )
 def test_doctor_does_not_send_people_to_doctor(message: str, left: str) -> None:
     assert _own_words(message) == left
+
+
+@pytest.mark.parametrize(
+    ("error", "fix"),
+    [
+        (ReadOnly(), ""),
+        (DaemonUnavailable("/x/run cannot be used: [Errno 30] Read-only file system."), ""),
+        (DaemonUnavailable("It does not start: No space left on device"), ""),
+        (DaemonUnavailable(), "mash daemon restart"),
+    ],
+)
+def test_a_restart_is_advised_only_where_it_can_help(error: MashError, fix: str) -> None:
+    assert _restart_after(error) == fix
+
+
+@pytest.mark.parametrize("arguments", [["doctor"], ["uninstall", "--yes"]])
+def test_with_a_running_daemon_too_a_sandbox_is_named(fresh: Home, arguments: list[str]) -> None:
+    fresh.mash("init", "--yes", "--no-agents", "--no-index")
+    done = fresh.run("codex", "sandbox", "--", "mash", *arguments, timeout_s=20)
+    assert done.code == 4, done
+    assert "sandboxed" in done.err
+    assert (fresh.mash_home / "data/records.db").exists()
