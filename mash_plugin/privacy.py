@@ -68,6 +68,17 @@ def mask(text: str, extra: Sequence[str] = ()) -> str:
     return text
 
 
+def cut_title(text: str, limit: int) -> str:
+    """At most `limit` characters, and no half of a word that may be a credential."""
+    if len(text) <= limit:
+        return text
+    cut = text[:limit]
+    if "!" <= text[limit] <= "~":
+        whole = _pattern(r"[!-~]+\Z").sub("", cut)
+        cut = whole if whole.strip() else mask(text)[:limit]
+    return cut.rstrip()
+
+
 def credential_kind(text: str) -> str | None:
     """The kind of the first known credential in the text, or None; never its value."""
     if not text.isascii():  # wide letters and invisible characters do not hide one

@@ -4,14 +4,10 @@ from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple
 
 from mash_plugin.chats.project import Project
-from mash_plugin.compact_json import compact_json
 from mash_plugin.records.model import Author
 from mash_plugin.store.chats import SQL
 from mash_plugin.store.sqlite import Connection, Row
 
-PAGE_BYTES = 32_768
-TEXT_CHARS_IN_PAGE = 8_000
-"""A longer message is cut in a page, and says so; its ID leads to the whole text."""
 MessageRole = Literal["user", "assistant", "tool", "system"]
 
 
@@ -149,24 +145,6 @@ def list_chats(
         },
     )
     return [as_chat(row) for row in rows[:limit]], len(rows) > limit
-
-
-def get_chat(
-    db: Connection, chat_id: str, limit: int, offset: int = 0, page_bytes: int = PAGE_BYTES
-) -> tuple[list[StoredMessage], bool]:
-    """A page of messages whose JSON stays under `page_bytes`, and whether more follow.
-
-    At least one message is given, cut if it must be, so that paging always moves on.
-    """
-    page: list[StoredMessage] = []
-    left = page_bytes
-    for message in messages_from(db, chat_id, offset):
-        cost = len(compact_json(message.text[:TEXT_CHARS_IN_PAGE]).encode()) + 400
-        if len(page) == limit or (page and cost > left):
-            return page, True
-        page.append(message)
-        left -= cost
-    return page, False
 
 
 def as_chat(row: Row) -> Chat:

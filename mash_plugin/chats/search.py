@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from mash_plugin.chats.project import Project
@@ -24,6 +24,7 @@ CANDIDATES = 300
 REORDERED, REORDER_CHARS = 60, 4_000
 MOST_HITS = 1_000
 SNIPPET_BEFORE, SNIPPET_CHARS, SNIPPET_SCAN = 60, 240, 20_000
+MASKED_CHARS = 2 * SNIPPET_SCAN
 FILE_CANDIDATES = 400
 _FREQUENCIES: dict[tuple[str, str], tuple[int, int]] = {}
 FREQUENCIES_KEPT = 4_096
@@ -53,9 +54,11 @@ def search_chats(
     project_path: str | None = None,
     chat_id: str | None = None,
     source: str | None = None,
+    shown: Callable[[str], str] = str,
 ) -> tuple[list[Hit], bool]:
     """The best messages for a query, each once, and whether more follow.
 
+    `shown` masks a text before a snippet is cut out: half a credential is not recognised.
     Safe against any text: no character of it reaches the full-text syntax. Words that stand
     in more than 2 % of the messages are dropped for finding, not for ordering, unless no
     other is left.
@@ -74,7 +77,7 @@ def search_chats(
         rows = _rows(db, attempt, within, last)
         if rows:
             break
-    hits = [_hit(row, terms) for row in rows[offset : last - 1]]
+    hits = [_hit(row, terms, shown) for row in rows[offset : last - 1]]
     return hits, len(rows) >= last and last <= MOST_HITS
 
 
@@ -182,10 +185,18 @@ def _reordered(rows: list[Row], scores: dict[int, float], common: Mapping[str, f
     return sorted(rows[:REORDERED], key=score) + rows[REORDERED:]
 
 
-def _hit(row: Row, terms: Sequence[str]) -> Hit:
+def _hit(row: Row, terms: Sequence[str], shown: Callable[[str], str]) -> Hit:
     message_id, text, role, author, sent_at, chat_id, title, project_path = row[1:]
-    snippet = _snippet(text, terms)
+    snippet = _snippet(shown(_beginning(text)), terms)
     return Hit(chat_id, message_id, role, author, snippet, sent_at, title, project_path)
+
+
+def _beginning(text: str) -> str:
+    """As much as a snippet can come from and no half word, for masking takes its time."""
+    if len(text) <= MASKED_CHARS:
+        return text
+    end = max(text.rfind(space, SNIPPET_SCAN, MASKED_CHARS) for space in " \n")
+    return text if end < 0 else text[: end + 1]
 
 
 def _snippet(text: str, terms: Sequence[str]) -> str:

@@ -10,6 +10,7 @@ from mash_plugin.chats.ids import chat_id
 from mash_plugin.chats.intake import Place, take_in
 from mash_plugin.chats.project import Project, is_denied, normalise_remote, project_of, switched_off
 from mash_plugin.chats.stretch import From, Stretch, reader_state
+from mash_plugin.privacy import cut_title
 from mash_plugin.store.chats import (
     SQL,
     ChatState,
@@ -271,7 +272,7 @@ def _path(project: Project) -> str:
 def _first_words(messages: list[Message]) -> str | None:
     typed = (m.person_text or "" for m in messages)
     words = next((" ".join(t.split()) for t in typed if t.strip()), None)
-    return words[:TITLE_CHARS] if words else None
+    return cut_title(words, TITLE_CHARS) if words else None
 
 
 def _is_off(state: ReaderState, around: Surroundings) -> bool:

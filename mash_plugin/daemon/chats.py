@@ -1,5 +1,6 @@
 """The chat tools: their requests to pages of the chat index, as JSON."""
 
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from mash_plugin.chats import reading, search
@@ -9,6 +10,7 @@ from mash_plugin.memory.call import Call
 from mash_plugin.memory.denied import Denied
 from mash_plugin.memory.items import Masking, masking
 from mash_plugin.memory.scopes import scope_of
+from mash_plugin.records.budget import page, size_of
 from mash_plugin.records.model import Scope
 
 CHAT_FIELDS = (
@@ -23,7 +25,12 @@ CHAT_FIELDS = (
     "is_subagent",
 )
 MESSAGE_FIELDS = ("id", "role", "author", "text", "sent_at")
-FREE_TEXTS = frozenset({"text", "snippet", "title"})
+FREE_TEXTS = frozenset({"text", "title"})
+"""Masked before they are cut: half a credential is not recognised."""
+PAGE_BYTES = 32_768
+TEXT_CHARS, TEXT_BYTES = 8_000, 24_100
+"""A longer message is cut in a page, and says so."""
+TITLE_BYTES = PLACE_BYTES = 1_024
 
 
 def list_chats(call: Call, request: dict[str, Any]) -> dict[str, Any]:
@@ -34,9 +41,9 @@ def list_chats(call: Call, request: dict[str, Any]) -> dict[str, Any]:
     with call.chats.database.reading() as db:
         if scope and scope.kind == "chat":
             found = reading.chat_of(db, scope.value)
-            page, has_more = ([found] if found and not offset else []), False
+            found_chats, has_more = ([found] if found and not offset else []), False
         else:
-            page, has_more = reading.list_chats(
+            found_chats, has_more = reading.list_chats(
                 db,
                 limit,
                 offset,
@@ -44,13 +51,13 @@ def list_chats(call: Call, request: dict[str, Any]) -> dict[str, Any]:
                 project_path=_value(scope, "local_project"),
             )
     shown = masking(call.settings)
-    page = [chat for chat in page if not denied.has_chat(chat)]
-    return _page({"chats": [_chat(c, shown) for c in page]}, offset + limit if has_more else None)
+    items = (None if denied.has_chat(c) else _chat(c, shown) for c in found_chats)
+    return _page("chats", items, offset, has_more)
 
 
 def get_chat(call: Call, request: dict[str, Any]) -> dict[str, Any]:
     """A page of one chat's messages. Raises ChatNotFound or MessageNotFound."""
-    offset = request["offset"]
+    offset, shown = request["offset"], masking(call.settings)
     with call.chats.database.reading() as db:
         chat = reading.chat_of(db, request["id"])
         if chat is None:
@@ -63,19 +70,24 @@ def get_chat(call: Call, request: dict[str, Any]) -> dict[str, Any]:
                     f"The chat {chat.id} has no message {request['message_id']!r}."
                 )
             offset = message.ordinal
-        page, has_more = reading.get_chat(db, chat.id, request["limit"], offset)
-    shown = masking(call.settings)
-    return _page(
-        {"chat": _chat(chat, shown), "messages": [_message(m, shown) for m in page]},
-        page[-1].ordinal + 1 if has_more else None,
-    )
+        ordinals: list[int] = []
+
+        def items() -> Iterator[dict[str, Any]]:
+            for message in reading.messages_from(db, chat.id, offset):
+                ordinals.append(message.ordinal)
+                yield _message(message, shown)
+
+        envelope = {"chat": _chat(chat, shown), "messages": [], **_following(offset)}
+        chosen, is_all = page(items(), request["limit"], PAGE_BYTES, envelope)
+    following = None if is_all else ordinals[len(chosen) - 1] + 1
+    return {"chat": envelope["chat"], "messages": chosen, **_following(following)}
 
 
 def search_chats(call: Call, request: dict[str, Any]) -> dict[str, Any]:
     """A page of messages that hold the words, best first."""
     scope = _scope(request)
     limit, offset = request["limit"], request["offset"]
-    denied = _denied(call, scope)
+    denied, shown = _denied(call, scope), masking(call.settings)
     with call.chats.database.reading() as db:
         hits, has_more = search.search_chats(
             db,
@@ -85,12 +97,12 @@ def search_chats(call: Call, request: dict[str, Any]) -> dict[str, Any]:
             repository=_value(scope, "repository"),
             project_path=_value(scope, "local_project"),
             chat_id=_value(scope, "chat"),
+            shown=lambda text: shown(text),
         )
-    shown = masking(call.settings)
-    hits = [hit for hit in hits if not denied.has_chat_id(hit.chat_id)]
-    return _page(
-        {"hits": [_masked(h._asdict(), shown) for h in hits]}, offset + limit if has_more else None
+    items = (
+        None if denied.has_chat_id(hit.chat_id) else _item(hit._asdict(), shown) for hit in hits
     )
+    return _page("hits", items, offset, has_more)
 
 
 def _denied(call: Call, scope: Scope | None) -> Denied:
@@ -101,15 +113,47 @@ def _denied(call: Call, scope: Scope | None) -> Denied:
     return denied
 
 
-def _page(body: dict[str, Any], next_offset: int | None) -> dict[str, Any]:
+def _page(
+    name: str, items: Iterable[dict[str, Any] | None], offset: int, has_more: bool
+) -> dict[str, Any]:
+    """As many of the items as fit into a page, and where the next one begins (R-098).
+
+    None stands for what is left out: offsets count it all the same.
+    """
+    found = list(items)
+    kept = [number for number, item in enumerate(found) if item is not None]
+    whole = [item for item in found if item is not None]
+    envelope = {name: [], **_following(offset + len(found))}
+    chosen, is_all = page(whole, len(found), PAGE_BYTES, envelope)
+    following = offset + len(found) if has_more else None
+    if not is_all:
+        following = offset + kept[len(chosen)]
+    return {name: chosen, **_following(following)}
+
+
+def _following(offset: int | None) -> dict[str, Any]:
     """Say in words that a next page exists (decisions 4.6)."""
-    return body | {"next_offset": next_offset} | ({} if next_offset is None else {"more": True})
+    return {"next_offset": offset} | ({} if offset is None else {"more": True})
 
 
-def _masked(values: dict[str, Any], shown: Masking) -> dict[str, Any]:
-    """What is set, its free texts with known credentials masked (R-177)."""
-    masked = {n: shown(v) if n in FREE_TEXTS and v is not None else v for n, v in values.items()}
-    return {name: value for name, value in masked.items() if value is not None}
+def _item(values: dict[str, Any], shown: Masking) -> dict[str, Any]:
+    """What is set, its free texts with known credentials masked (R-177), nothing over-long."""
+    item = {n: shown(v) if n in FREE_TEXTS else v for n, v in values.items() if v is not None}
+    if title := item.get("title"):
+        item["title"] = _within(title, TITLE_BYTES, " …")
+    for name in ("project_path", "repository_identity"):
+        if size_of(item.get(name)) > PLACE_BYTES:
+            item[name] = "…" + _within(item[name][::-1], PLACE_BYTES, "")[::-1]
+    return item
+
+
+def _within(text: str, most: int, mark: str) -> str:
+    """The text, cut where its JSON would have more bytes, and then marked."""
+    whole, size = text, size_of(text)
+    while size > most:
+        text = text[: len(text) * most // size]
+        size = size_of(text)
+    return text if text == whole else text + mark
 
 
 def _scope(request: dict[str, Any]) -> Scope | None:
@@ -122,11 +166,12 @@ def _value(scope: Scope | None, kind: str) -> str | None:
 
 
 def _chat(chat: Chat, shown: Masking) -> dict[str, Any]:
-    return _masked({name: getattr(chat, name) for name in CHAT_FIELDS}, shown)
+    return _item({name: getattr(chat, name) for name in CHAT_FIELDS}, shown)
 
 
 def _message(message: StoredMessage, shown: Masking) -> dict[str, Any]:
-    values = {name: getattr(message, name) for name in MESSAGE_FIELDS}
-    if len(message.text) > reading.TEXT_CHARS_IN_PAGE:
-        values["text"] = message.text[: reading.TEXT_CHARS_IN_PAGE] + " … (cut)"
-    return _masked(values, shown)
+    item = _item({name: getattr(message, name) for name in MESSAGE_FIELDS}, shown)
+    text = _within(item["text"][:TEXT_CHARS], TEXT_BYTES, "")
+    if len(text) < len(item["text"]):
+        item["text"] = text + " … (cut)"
+    return item

@@ -6,8 +6,6 @@ from mash_plugin.chats.ids import CHAT_ID, chat_id
 from mash_plugin.chats.private import repeats_private_text, shingles
 from mash_plugin.chats.project import Project
 from mash_plugin.chats.reading import (
-    chat_of,
-    get_chat,
     list_chats,
     message_before,
     messages_newest_first,
@@ -66,27 +64,6 @@ def test_recent_chats_are_those_of_the_project_alone(chats: Chats) -> None:
         assert ([c.session_id for c in page], more) == (["s-4", "s-3"], True)
         page, more = list_chats(db, 4, 4)
         assert (len(page), more) == (2, False)
-
-
-def test_a_chat_is_read_page_by_page_within_its_bytes(chats: Chats) -> None:
-    t = chats.transcript()
-    ids = [t.person(f"Part {n} " + "长" * 3_000) for n in range(20)]
-    t.person("z" * 100_000)
-    chats.refresh()
-    seen: list[str] = []
-    with chats.database.reading() as db:
-        more, pages = True, 0
-        while more:
-            page, more = get_chat(db, "claude-code-s-1", 50, len(seen))
-            assert page
-            assert sum(len(m.text[:8_000].encode()) for m in page) < 32_768
-            seen += [m.id for m in page]
-            pages += 1
-        assert chat_of(db, "nowhere") is None
-        assert get_chat(db, "nowhere", 5) == ([], False)
-    assert seen[:20] == ids
-    assert len(seen) == 21
-    assert pages > 5
 
 
 def test_private_text_is_recognised_by_its_hashes(chats: Chats) -> None:

@@ -6,6 +6,7 @@ from mash_plugin.daemon import chats
 from mash_plugin.errors import ChatNotFound, MessageNotFound
 from mash_plugin.protocol import validate
 from mash_plugin.protocol.results import RESULTS
+from mash_plugin.records.budget import size_of
 from tests.conftest import PROPOSAL, SHOP, Json, Memory, Shop
 from tests.support.transcripts import ClaudeTranscript
 
@@ -65,3 +66,78 @@ def test_credentials_in_chats_are_masked_on_output(memory: Memory, shop: Shop) -
     assert secret not in str(ask(memory, "get_chat", id=shop.chat))
     memory.set(mask_credentials=False)
     assert secret in str(ask(memory, "get_chat", id=shop.chat))
+
+
+def paged(memory: Memory, name: str, items: str, **request: object) -> list[Json]:
+    """All items of a tool, by its pages, none of which is too long."""
+    found: list[Json] = []
+    offset: int | None = 0
+    while offset is not None:
+        result = ask(memory, name, offset=offset, **request)
+        assert result[items]
+        assert size_of(result) <= 32_768
+        found += result[items]
+        offset = result["next_offset"]
+    return found
+
+
+@pytest.mark.spec("R-098")
+def test_a_chat_is_read_page_by_page_within_its_bytes(memory: Memory, shop: Shop) -> None:
+    t = ClaudeTranscript(memory.claude_root, str(memory.projects / "w" / ("\u957f" * 60)), "s-9")
+    ids = [t.person(f"Part {n} " + "\u957f" * 3_000) for n in range(20)]
+    ids += [
+        t.person(text * 100_000) for text in ("z", "\u957f", "\U0001f600", "\x01", '"', "a b\n")
+    ]
+    memory.index()
+    messages = paged(memory, "get_chat", "messages", id="claude-code-s-9", limit=200)
+    assert [m["id"] for m in messages] == ids
+    assert all(m["text"].endswith(" \u2026 (cut)") for m in messages[20:])
+    assert messages[20]["text"].count("z") == messages[21]["text"].count("\u957f") == 8_000
+
+
+@pytest.mark.spec("R-098")
+def test_lists_of_chats_and_hits_are_cut_by_their_bytes(memory: Memory, shop: Shop) -> None:
+    far = "/" + "\u6f22" * 1_000 + "/end"
+    for number in range(50):
+        t = ClaudeTranscript(memory.claude_root, "/far", f"s-{number + 100}")
+        t.project = far
+        t.person("walrus " + "\u6f22\u5b57 \u4eee\u540d" * 60)
+    memory.index()
+    listed = paged(memory, "list_chats", "chats", limit=50)
+    assert len({c["id"] for c in listed}) == len(listed) == 51
+    assert len(ask(memory, "list_chats", limit=50)["chats"]) < 50
+    assert all(c["project_path"].endswith("\u6f22/end") for c in listed if c["id"] != shop.chat)
+    hits = paged(memory, "search_chats", "hits", query="walrus", limit=50)
+    assert len({h["message_id"] for h in hits}) == len(hits) == 50
+
+
+@pytest.mark.spec("R-177")
+@pytest.mark.parametrize("before", range(0, 48, 6))
+def test_a_credential_is_masked_wherever_a_cut_falls(
+    memory: Memory, shop: Shop, before: int
+) -> None:
+    secret = "ghp_" + "a1B2" * 9
+    t = ClaudeTranscript(memory.claude_root, str(memory.projects / "w" / "shop"), "s-9")
+    t.person("walrus " + ("w" * 5 + " ") * 18 + "w" * before + " " + secret + " end" * 100)
+    t.person("walrus " + "w " * 100 + "w" * before + " " + secret + " end" * 100)
+    t.person("heron " + "w" * (7_950 + before) + " " + secret + " end" * 100)
+    memory.index()
+    page = ask(memory, "get_chat", id="claude-code-s-9")
+    for result in (
+        page,
+        ask(memory, "list_chats"),
+        ask(memory, "search_chats", query="walrus"),
+        ask(memory, "search_chats", query="heron"),
+    ):
+        assert "ghp_" not in str(result)
+    assert page["messages"][2]["text"].endswith(" \u2026 (cut)")
+    assert page["chat"]["title"].startswith("walrus wwwww ")
+
+
+@pytest.mark.spec("R-177")
+def test_what_a_person_has_masked_is_masked_before_a_cut_too(memory: Memory, shop: Shop) -> None:
+    shop.transcript.person("walrus " + "w " * 112 + "ACME-123456789 end")
+    memory.set(extra_patterns=("ACME-[0-9]{9}",))
+    memory.index()
+    [hit] = ask(memory, "search_chats", query="walrus")["hits"]
+    assert "ACME" not in hit["snippet"]
