@@ -1,11 +1,14 @@
 """After an upgrade the daemon that runs is the new one."""
 
+import json
 import os
+import shutil
+import subprocess
 import sys
 import sysconfig
 from pathlib import Path
 
-from tests.support.homes import Home
+from tests.support.homes import ROOT, Home
 from tests.support.processes import daemons_of
 
 
@@ -41,6 +44,32 @@ def test_init_replaces_the_daemon_of_a_former_build(fresh: Home) -> None:
     assert f"The daemon is replaced; the former was version 0.1.0 from {python}." in done.out
     assert program_of(fresh) != python
     assert "replaced" not in fresh.mash("init", "--yes", "--no-agents", "--no-index").out
+
+
+def test_hooks_are_answered_while_the_daemon_is_replaced(fresh: Home) -> None:
+    (clone,) = fresh.repository("shop")
+    start_other(fresh)
+    hook = [sys.executable, "-I", "-S", str(ROOT / "hooks/session-start"), "claude-code"]
+    mash = shutil.which("mash", path=fresh.environment["PATH"]) or ""
+    command = [mash, "init", "--yes", "--no-agents", "--no-index"]
+    silent = []
+    with subprocess.Popen(command, env=fresh.environment, stdout=subprocess.PIPE) as init:
+        number, has_ended = 0, False
+        while not has_ended:
+            has_ended = init.poll() is not None  # and one more after the end
+            number += 1
+            event = {
+                "session_id": f"session-{number}",
+                "hook_event_name": "SessionStart",
+                "source": "startup",
+                "cwd": str(clone),
+                "transcript_path": "/nowhere",
+            }
+            done = fresh.run(*hook, str(fresh.mash_home), cwd=clone, stdin=json.dumps(event))
+            silent += [number] * (not done.out)
+        assert init.stdout is not None
+        assert b"The daemon is replaced" in init.stdout.read()
+    assert not silent, f"of {number}"
 
 
 def test_doctor_names_a_daemon_of_another_build_and_its_command_helps(fresh: Home) -> None:
