@@ -25,7 +25,9 @@ from mash_plugin.daemon.requests import Requests
 
 CHUNK = 1 << 16
 HOOK_WORKERS = 4
-TOOL_WORKERS = 8
+READ_WORKERS = 8
+WRITE_WORKERS = 16
+"""Most of them sleep: a citation waits up to two seconds for words that the host writes late."""
 QUIET_S = 0.05
 LAST_WORDS_S = 0.5
 LAST_WORK_S = 5.0
@@ -73,7 +75,8 @@ class DaemonServer:
         self._requests = requests
         self._limits = limits or Limits()
         self._hook_pool = Pool("hook", HOOK_WORKERS)
-        self._tool_pool = Pool("tool", TOOL_WORKERS)
+        self._read_pool = Pool("read", READ_WORKERS)
+        self._write_pool = Pool("write", WRITE_WORKERS)
         self._connections: set[Connection] = set()
         self._done: deque[tuple[Connection, bytes]] = deque()
         self._reason: str | None = None
@@ -214,7 +217,8 @@ class DaemonServer:
             case HookFrame():
                 self._work(self._hook_pool, connection, partial(_hook, self._requests, frame))
             case ToolFrame():
-                self._work(self._tool_pool, connection, partial(_tool, self._requests, frame))
+                pool = self._write_pool if frame.method == "record" else self._read_pool
+                self._work(pool, connection, partial(_tool, self._requests, frame))
             case "lease":
                 if self._requests.load.leases >= self._limits.leases:
                     return self._close(connection)
@@ -315,7 +319,7 @@ class DaemonServer:
                 break
         self._selector.unregister(self._listener)
         self._listener.close()
-        for pool in (self._hook_pool, self._tool_pool):
+        for pool in (self._hook_pool, self._read_pool, self._write_pool):
             pool.close(timeout_s=LAST_WORK_S)
         self._requests.close()
 

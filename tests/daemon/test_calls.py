@@ -14,7 +14,7 @@ import pytest
 from mash_plugin import client
 from mash_plugin.daemon.log import Log
 from mash_plugin.daemon.requests import Requests
-from mash_plugin.errors import DaemonUnavailable, InvalidArgument, Sandboxed
+from mash_plugin.errors import DaemonUnavailable, InvalidArgument, QuoteNotFound, Sandboxed
 from mash_plugin.store.backup import verify
 from tests.support.daemons import Place, event
 from tests.support.polling import eventually
@@ -276,3 +276,28 @@ def test_a_made_up_time_is_obeyed_only_in_tests(place: Place, tmp_path: Path) ->
 def seen_at(place: Place) -> int:
     hooks = eventually(lambda: place.call("heartbeats")["hooks"], "no hook was noted")
     return int(hooks[0]["seen_at"])
+
+
+def test_citations_that_wait_for_their_words_hold_up_no_reader(
+    place: Place, session: ClaudeTranscript
+) -> None:
+    place.start()
+    place.call("record", candidate("kept"))
+    never = candidate("never")
+    never["change"]["evidence"] = [{"session_id": "s-1", "quote": "Nobody said this."}]
+
+    def cite() -> None:
+        with pytest.raises(QuoteNotFound):
+            place.call("record", never)
+
+    waiting = [threading.Thread(target=cite) for _ in range(20)]
+    for thread in waiting:
+        thread.start()
+    eventually(lambda: place.call("status")["load"]["connections"] > 20, "not all are served")
+    began = time.monotonic()
+    for _ in range(5):
+        assert statements(place) == ["kept"]
+    assert time.monotonic() - began < 2.0
+    assert any(thread.is_alive() for thread in waiting)
+    for thread in waiting:
+        thread.join()
