@@ -107,7 +107,8 @@ def _recall(
         if file is not None:
             from mash_plugin.tokens import words
 
-            parts = set(words(file))
+            # The longest first: it is the rarest, and most heads are done with at one look.
+            parts = sorted(set(words(file)), key=len, reverse=True)
             heads = {h.id: h for h in heads.values() if _mentions(db, h, file, parts)}
         relevant, rest = rank_records(
             [_ranked(head, head.id in conflicts, now) for head in heads.values()], terms, now
@@ -147,9 +148,13 @@ def _ranked(head: Head, conflicted: bool, now: int) -> Ranked:
     )
 
 
-def _mentions(db: Connection, head: Head, file: str, parts: set[str]) -> bool:
+def _mentions(db: Connection, head: Head, file: str, parts: Sequence[str]) -> bool:
     """Whether the head's texts or quotes hold the path; its words are looked for first."""
-    if not parts <= set(head.strong_tokens.split()) | set(head.weak_tokens.split()):
+    strong, weak = head.strong_tokens, head.weak_tokens
+    for part in parts:  # as a piece of any word, which is quicker to tell than a whole one
+        if part not in strong and part not in weak:
+            return False
+    if not {*strong.split(), *weak.split()}.issuperset(parts):
         return False
     revision = load_head(db, head)
     if revision is None:
