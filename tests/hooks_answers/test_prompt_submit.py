@@ -33,6 +33,7 @@ def test_the_safety_net_comes_at_fifteen_minutes_and_again_at_thirty(desk):
 def test_two_sessions_have_their_own_clocks_and_a_restart_keeps_them(desk):
     desk.prompt(session="a")
     desk.now += 10 * MINUTE
+    desk.prompt(session="a")
     desk.prompt(session="b")
     desk.reopen()
     desk.now += 5 * MINUTE

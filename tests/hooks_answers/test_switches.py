@@ -2,6 +2,9 @@
 
 import pytest
 
+from mash_plugin.memory.call import Caller
+from mash_plugin.memory.record import apply_change
+from mash_plugin.protocol import validate
 from tests.hooks_answers.conftest import make_repository
 
 WISH = "From now on always run the linter."
@@ -52,6 +55,20 @@ def _assert_no_recall(desk, session):
 def test_capture_off_takes_the_notes_and_leaves_recall(told, value):
     told.switches["MASH_RECORD_CAPTURE"] = value
     _assert_no_capture(told, "s-1")
+
+
+@pytest.mark.spec("R-136")
+def test_capture_off_leaves_the_record_tool(told):
+    switches = {"MASH_RECORD_CAPTURE": "off"}
+    call = told.node.call(Caller("claude-code", "old-1", None), told.now, switches)
+    change = {
+        "action": "create",
+        "scope": {"kind": "personal"},
+        "body": {"statement": "Tabs.", "details": {"kind": "decision", "state": "proposed"}},
+        "evidence": [{"session_id": "old-1", "quote": "What is a.py for?"}],
+    }
+    request = validate("record", {"operation_id": "one", "change": change})
+    assert apply_change(call, request)["revision"] == 1
 
 
 @pytest.mark.spec("R-137")

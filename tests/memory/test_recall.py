@@ -192,6 +192,15 @@ def test_what_needs_review_is_shown_only_on_request(memory: Memory, shop: Shop) 
     memory.established("Three.")
     contradict(memory, one, two)
     with memory.call.store.writing() as db:
+        head = get_head(db, one["id"])
+        assert head is not None
+        revision = load_head(db, head)
+        assert revision is not None
+        withdrawn = revision._replace(
+            body=revision.body._replace(statement="Four.", state="withdrawn")
+        )
+        scope = Scope("repository", SHOP)
+        insert_record(db, "withdrawn", head.owner, scope, withdrawn, b"", ("", ""))
         db.run("UPDATE records SET evidence_stale = 1 WHERE record_id = :id", {"id": two["id"]})
     assert recalled(memory) == ["Three."]
     records = memory.recall(scope=REPOSITORY, include_review=True)["records"]
@@ -200,6 +209,7 @@ def test_what_needs_review_is_shown_only_on_request(memory: Memory, shop: Shop) 
         ("Three.", "current", None),
         ("One.", "current", True),
         ("Two.", "stale_evidence", True),
+        ("Four.", "inactive", None),
     ]
 
 

@@ -1,7 +1,9 @@
 import os
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
+import apsw
 import pytest
 
 from mash_plugin.errors import (
@@ -17,6 +19,7 @@ from mash_plugin.errors import (
     ScopeMismatch,
 )
 from mash_plugin.memory.record import apply_change
+from mash_plugin.paths import Paths
 from mash_plugin.protocol import validate
 from mash_plugin.store.operations import identity_of, operation_key
 from tests.conftest import CHOICE, QUESTION, SHOP, Json, Memory, Shop
@@ -31,7 +34,7 @@ def body(statement: str = "Use Qdrant.", **fields: object) -> Json:
     return {"statement": statement, "review": "established", "details": DECISION, **fields}
 
 
-@pytest.mark.spec("R-001", "R-004")
+@pytest.mark.spec("R-001", "R-004", "R-007")
 @pytest.mark.parametrize(
     "details",
     [
@@ -67,6 +70,8 @@ def test_who_recorded_it_is_attribution_only(memory: Memory, shop: Shop) -> None
     assert (
         memory.get(memory.create(body("B."), SAID)["id"])["record"]["recorded_by"] == "claude-code"
     )
+    named = memory.create(body("C.", recorded_by="me"), SAID)
+    assert memory.get(named["id"])["record"]["recorded_by"] == "me"
 
 
 @pytest.mark.spec("R-010")
@@ -291,6 +296,7 @@ def test_a_credential_is_refused_by_field_and_never_repeated(memory: Memory, sho
     assert caught.value.details["field"] == "change.body.statement"
 
 
+@pytest.mark.spec("R-008")
 def test_an_identical_live_record_is_reported_or_reused(memory: Memory, shop: Shop) -> None:
     first = memory.create(body(), SAID)
     with pytest.raises(DuplicateRecord) as caught:
@@ -318,15 +324,42 @@ def test_records_belong_to_the_local_owner(memory: Memory, shop: Shop) -> None:
         assert db.all("SELECT DISTINCT owner_id FROM records") == [(owner,)]
 
 
+@pytest.mark.spec("R-012")
+def test_the_same_words_of_another_owner_are_no_duplicate(memory: Memory, shop: Shop) -> None:
+    theirs = memory.create(body(), SAID)
+    with memory.call.store.writing() as db:
+        db.run("INSERT INTO owners VALUES ('other', '', 'import', 1)")
+        db.run("UPDATE records SET owner_id = 'other'")
+    mine = memory.create(body(), SAID, on_duplicate="reuse")
+    assert mine["reused"] is False
+    assert mine["id"] != theirs["id"]
+
+
 @pytest.mark.spec("R-011", "R-160")
-def test_saving_does_not_touch_the_search_index(memory: Memory, shop: Shop) -> None:
+def test_saving_does_not_touch_the_search_index(memory: Memory, shop: Shop, home: Paths) -> None:
     memory.index()
-    with memory.call.chats.database.reading() as db:
-        before = db.all("SELECT * FROM messages_vocab")
-    for number in range(10):
-        memory.create(body(f"Number {number}."), SAID)
-    with memory.call.chats.database.reading() as db:
-        assert db.all("SELECT * FROM messages_vocab") == before
+    with closing(apsw.Connection(home.chats)) as witness:
+        # It changes with every commit of another connection, also where the rows stay equal.
+        before = witness.pragma("data_version")
+        for number in range(50):
+            memory.create(body(f"Number {number}."), SAID)
+        assert witness.pragma("data_version") == before
+
+
+@pytest.mark.spec("R-011")
+def test_records_are_saved_and_read_without_network_or_another_process(
+    memory: Memory, shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_arguments: object, **_named: object) -> None:
+        pytest.fail("a record needs nothing beyond this process")
+
+    for name in ("socket.socket", "subprocess.Popen", "os.posix_spawn"):
+        monkeypatch.setattr(name, refuse)
+    receipt = memory.create(body(), SAID)
+    assert memory.get(receipt["id"])["record"]["statement"] == "Use Qdrant."
+    scope = {"kind": "repository", "identity": SHOP}
+    assert memory.recall(scope=scope, query="vector store")["records"]
+    assert memory.pages()["records"]
 
 
 def test_a_candidate_that_steers_an_agent_is_saved_with_a_warning(

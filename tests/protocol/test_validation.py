@@ -134,6 +134,7 @@ def test_what_is_wrong_is_named_with_what_is_allowed(path: str, value: object, n
         (DETAILS + ".alternatives", ["x" * 501]),
         (DETAILS + ".alternatives", "x" * 501),
         (DETAILS + ".alternatives", ["x"] * 17),
+        (DETAILS, {"kind": "fact", "state": "current", "reported_by": "x" * 301}),
         (CITE + ".quote", "x" * 4001),
         ("change.evidence", [CREATE["change"]["evidence"][0]] * 33),
         ("operation_id", "x" * 10_000),
@@ -143,6 +144,16 @@ def test_over_a_limit_is_too_large(path: str, value: object) -> None:
     error = refusal("record", changed(path, value))
     assert type(error) is TooLarge
     assert "at most" in error.message
+
+
+@pytest.mark.spec("R-007")
+@pytest.mark.parametrize(
+    "place", ["", "change.", "change.scope.", BODY + ".", DETAILS + ".", CITE + "."]
+)
+def test_an_unknown_property_is_named_at_every_level(place: str) -> None:
+    error = refusal("record", changed(place + "statment", "x"))
+    assert type(error) is InvalidArgument
+    assert "statment" in error.message
 
 
 @pytest.mark.spec("R-007")
@@ -186,7 +197,7 @@ def test_paths_lose_their_dots_and_slashes() -> None:
     assert validate("record", request)["change"]["scope"]["path"] == "/a/c"
 
 
-@pytest.mark.spec("R-078", "R-079", "R-088")
+@pytest.mark.spec("R-078", "R-079", "R-088", "R-072")
 @pytest.mark.parametrize(
     "wrong",
     [

@@ -79,6 +79,13 @@ def test_one_confirmation_and_a_newer_date_raise_a_record() -> None:
 
 
 @pytest.mark.spec("R-075")
+def test_a_recent_date_weighs_against_confirmations() -> None:
+    old = ranked("a", recorded_at=NOW - 100 * DAY_MS, confirmations=3)
+    assert order([old, ranked("b")]) == ["b", "a"]
+    assert order([old, ranked("b", recorded_at=NOW - 45 * DAY_MS)]) == ["a", "b"]
+
+
+@pytest.mark.spec("R-075")
 def test_confirmations_never_outweigh_a_fuller_match() -> None:
     both = ranked("b", strong_tokens="qdrant search", recorded_at=NOW - 300 * DAY_MS)
     one = ranked("a", strong_tokens="qdrant", confirmations=500)
