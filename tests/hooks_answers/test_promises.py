@@ -10,7 +10,17 @@ from mash_plugin.protocol import tool_schemas
 from mash_plugin.render import notes
 
 HEAVY = ("pydantic", "click", "logging", "mcp", "platformdirs", "asyncio", "subprocess")
-HEAVY += ("dataclasses", "inspect", "orjson", "hashlib", "uuid", "urllib.parse", "shlex", "signal", "socket")
+HEAVY += (
+    "dataclasses",
+    "inspect",
+    "orjson",
+    "hashlib",
+    "uuid",
+    "urllib.parse",
+    "shlex",
+    "signal",
+    "socket",
+)
 HEAVY += ("mash_plugin.tokens", "mash_plugin.chats.found", "mash_plugin.chats.search")
 
 
