@@ -1,4 +1,4 @@
-"""Settings: config.toml and the MASH_* switches (decisions 1, configuration table)."""
+"""Settings: config.toml and the MASH_* switches."""
 
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple

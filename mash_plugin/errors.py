@@ -1,4 +1,4 @@
-"""Every failure that a caller can meet, each with a stable code (specification, section 2).
+"""Every failure that a caller can meet, each with a stable code.
 
 MashError
 ├── RuleBroken                    the request is understood and refused; nothing was saved
@@ -63,7 +63,7 @@ class MashError(Exception):
         return str(self.args[0])
 
     def as_json(self) -> dict[str, Any]:
-        """The error object of specification section 2: code, message and, if any, details."""
+        """The error object of a reply: code, message and, if any, details."""
         body: dict[str, Any] = {"code": self.code, "message": self.message}
         if self.details:
             body["details"] = self.details

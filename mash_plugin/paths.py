@@ -1,4 +1,4 @@
-"""Where everything lives (design 0.3, decisions 2.7): one place per user, whatever the environment.
+"""Where everything lives: one place per user, whatever the environment.
 
 Codex hands MCP servers a filtered environment and hooks a full one (seen in 0.171.0), so a
 path that followed XDG variables would give one person two daemons over one store.
@@ -60,7 +60,7 @@ class Paths(NamedTuple):
 
     @property
     def interpreter(self) -> str:
-        """The installed interpreter: a link to a versioned environment (decisions 2.6)."""
+        """The installed interpreter: a link to a versioned environment."""
         return os.path.join(self.data, "current", "bin", "python")
 
 

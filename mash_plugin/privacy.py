@@ -13,7 +13,7 @@ GAP = "\n\ufffc\n"
 
 
 def split_private(text: str) -> tuple[str, tuple[str, ...]]:
-    """The text without its private spans, and what stood inside them (decisions 4.7).
+    """The text without its private spans, and what stood inside them.
 
     Nested spans count as one; an unclosed one runs to the end. Give the joined text of all
     blocks of a message, so that a span split over blocks is seen whole.

@@ -1,4 +1,4 @@
-"""The one tokeniser of records, matches and chat search (decisions 4.1). Pure."""
+"""The one tokeniser of records, matches and chat search. Pure."""
 
 import re
 import unicodedata

@@ -1,4 +1,4 @@
-"""The frames on the daemon's Unix socket, byte for byte (decisions 2.2).
+"""The frames on the daemon's Unix socket, byte for byte.
 
 Hook frame, one per connection, at most HOOK_LIMIT bytes of body:
 
@@ -25,7 +25,7 @@ Lease frame, held open by `mash mcp` so that the daemon lives while agents do:
 The version travels in the first line of each; there is no extra round trip. A daemon answers
 `upgrade_needed` to a version it does not speak, with its own in `details.protocol`. The methods
 ping, status, drain and stop are the same in every version, so that a newer client can ask an
-older daemon to make room (reliability 1.3).
+older daemon to make room.
 """
 
 import _socket as socket  # not `socket`: a hook's first answer waits for this module

@@ -1,4 +1,4 @@
-"""Names of messages that share an ID, and the chained fingerprint (decisions 3.8)."""
+"""Names of messages that share an ID, and the chained fingerprint of a chat."""
 
 from hashlib import sha256
 

@@ -1,4 +1,4 @@
-"""Stable names of chats (decisions 3.8)."""
+"""Stable names of chats."""
 
 import re
 

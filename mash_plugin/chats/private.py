@@ -1,4 +1,4 @@
-"""Recognise private text again without keeping it: keyed hashes of its pieces (decisions 4.7)."""
+"""Recognise private text again without keeping it: keyed hashes of its pieces."""
 
 import hashlib
 import re

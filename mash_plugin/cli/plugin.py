@@ -1,4 +1,4 @@
-"""Render the plugin folder that both agents install (design 0.1, decisions 2.6 and 2.10).
+"""Render the plugin folder that both agents install.
 
 Codex trusts the content of the whole folder: one changed byte switches every hook off until
 the person reviews it again (seen in 0.171.0). So a rendering depends on nothing but the

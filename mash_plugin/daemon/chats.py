@@ -132,7 +132,7 @@ def _page(
 
 
 def _following(offset: int | None) -> dict[str, Any]:
-    """Say in words that a next page exists (decisions 4.6)."""
+    """Say in words that a next page exists."""
     return {"next_offset": offset} | ({} if offset is None else {"more": True})
 
 

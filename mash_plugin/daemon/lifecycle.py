@@ -1,4 +1,4 @@
-"""One daemon per store: the start protocol, in its exact order (reliability 1.3).
+"""One daemon per store: the start protocol, in its exact order.
 
 The kernel's lock is the truth, not a pid file and not the socket. A daemon takes the lifetime
 lock, binds a name of its own, opens the store, and only then renames the socket into place.

@@ -108,7 +108,7 @@ def list_records(call: Call, request: dict[str, Any]) -> Item:
 
 
 def _listed_page(records: list[Item], next_offset: int | None) -> Item:
-    """Say in words that a next page exists: one may be empty before the end (decisions 4.6)."""
+    """Say in words that a next page exists: one may be empty before the end."""
     page = {"records": records, "next_offset": next_offset}
     return page if next_offset is None else {**page, "more": True}
 

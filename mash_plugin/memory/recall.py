@@ -1,4 +1,4 @@
-"""A small packet of memory for one exact scope: window, rank, fit (section 8). Writes nothing."""
+"""A small packet of memory for one exact scope: window, rank, fit. Writes nothing."""
 
 from collections.abc import Callable, Sequence
 from functools import cache

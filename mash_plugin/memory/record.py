@@ -213,7 +213,7 @@ def _refuse_private(call: Call, change: Json, cited: Sequence[Cited]) -> None:
 
 
 def _saving_session(call: Call, change: Json, cited: Sequence[Cited]) -> str | None:
-    """The session that saves, as far as it can be told (decisions 3.9, 3.10).
+    """The session that saves, as far as it can be told.
 
     The caller's session is a claim: believed where its transcript holds this very tool call,
     where words of it are cited, or where the client names no tool call to look for.

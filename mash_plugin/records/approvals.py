@@ -1,4 +1,4 @@
-"""Bare answers: words that agree or refuse without saying to what (decisions 3.3).
+"""Bare answers: words that agree or refuse without saying to what.
 
 The phrases of each language are data, in approvals.txt.
 """

@@ -26,7 +26,7 @@ class Trust(NamedTuple):
 
 
 def counts_as_person(author: Author, is_headless: bool, trust: Trust) -> bool:
-    """Whether words of this author class establish (decisions 3.1)."""
+    """Whether words of this author class establish."""
     if author == "person":
         return True
     if author == "inferred":

@@ -1,4 +1,4 @@
-"""Fit items into a count and a number of bytes (8.1 step 9, 8.3)."""
+"""Fit items into a count and a number of bytes."""
 
 from collections.abc import Callable, Iterable
 from itertools import chain, repeat

@@ -1,4 +1,4 @@
-"""What makes two records the same interpretation (R-069; section 5, rule 7)."""
+"""What makes two records the same interpretation (R-069)."""
 
 import hashlib
 import unicodedata

@@ -1,10 +1,10 @@
-"""What a change turns a record into, and the status that follows from it (section 7)."""
+"""What a change turns a record into, and the status that follows from it."""
 
 from mash_plugin.errors import InvalidState
 from mash_plugin.records.model import LIVE_STATES, Body, RecordStatus
 
 ReviewTier = int
-"""0 current, 1 candidate, 2-5 review only (8.1, step 6)."""
+"""0 current, 1 candidate, 2-5 review only."""
 
 
 def check_created_state(body: Body) -> None:
@@ -26,7 +26,7 @@ def is_in_force(retired: bool, effective_at: int | None, valid_until: int | None
 
 
 def status_of_record(in_force: bool, evidence_stale: bool, review: str) -> RecordStatus:
-    """The derived status: the first that holds (7.5)."""
+    """The derived status: the first that holds."""
     if not in_force:
         return "inactive"
     if evidence_stale:

@@ -1,4 +1,4 @@
-"""The order of recall: matching words, tiers, bounded boosts (section 8; decisions 3.13, 4.2)."""
+"""The order of recall: matching words, tiers, bounded boosts."""
 
 import math
 from collections.abc import Sequence

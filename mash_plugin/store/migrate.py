@@ -15,7 +15,7 @@ def migrate(database: Database, family: str, files: Sequence[str] | None = None)
     """Apply the pending files of sql/migrations/FAMILY; returns the schema number.
 
     DDL, data and the number change in one transaction: a cut leaves the old or the new
-    schema, never half (design 6.3). Raises UpgradeNeeded for a newer file than this code.
+    schema, never half. Raises UpgradeNeeded for a newer file than this code.
     """
     newest = len(files) if files is not None else schema_number(family)
     current = stored_schema(database)

@@ -1,4 +1,4 @@
-"""The golden examples of records (specification 4.1)."""
+"""The golden examples of records."""
 
 import orjson
 import pytest

@@ -1,4 +1,4 @@
--- The record store (specification, section 5); chats live in a file of their own.
+-- The record store; chats live in a file of their own.
 CREATE TABLE meta (                       -- schema_version, node_id, local owner_id, receipt_secret
   key TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT;
 
