@@ -5,7 +5,6 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 from mash_plugin.records.model import Author
 
-HookName = Literal["session-start", "file-read", "prompt-submit", "reminder-timer"]
 MessageRole = Literal["user", "assistant", "tool", "system"]
 
 
@@ -46,7 +45,7 @@ class Message(NamedTuple):
     private_text: tuple[str, ...] = ()
     """The inner texts of private spans: only hashed, never stored."""
     tool_use_ids: tuple[str, ...] = ()
-    """IDs of tool calls that this line carries (decisions 3.10)."""
+    """IDs of tool calls that this line carries."""
     bytes_left_out: int = 0
     """Bytes of tool output that were not kept."""
     is_headless: bool = False

@@ -40,7 +40,7 @@ class LazyGroup(click.Group):
         if cmd_name not in COMMANDS:
             return None
         module = importlib.import_module(COMMANDS[cmd_name][0])
-        command = getattr(module, f"{cmd_name}_command", None) or getattr(module, cmd_name)
+        command = getattr(module, cmd_name)
         assert isinstance(command, click.Command)  # noqa: S101 - a broken table, seen by the tests
         return command
 

@@ -21,13 +21,6 @@ class Pool:
         self._idle = 0
         self._threads: list[threading.Thread] = []
         self._is_closed = False
-        self._running = 0
-
-    @property
-    def pending(self) -> int:
-        """Jobs that wait or run."""
-        with self._changed:
-            return len(self._jobs) + self._running
 
     def submit(self, job: Job) -> None:
         """Run the job soon; it must not raise."""
@@ -58,9 +51,4 @@ class Pool:
                 if not self._jobs:
                     return
                 job = self._jobs.popleft()
-                self._running += 1
-            try:
-                job()
-            finally:
-                with self._changed:
-                    self._running -= 1
+            job()

@@ -1,8 +1,8 @@
-"""Does this quote stand in that text, is a citation still fresh (decisions 3.4, R-025)?"""
+"""Does this quote stand in that text, is a citation still fresh (R-025)?"""
 
 import unicodedata
 
-from mash_plugin.records.model import FRESH, Author, Evidence, EvidenceStatus, Role
+from mash_plugin.records.model import Author, Evidence, EvidenceStatus, Role
 
 KEPT_CHARS = 8_000
 """A cited message may be megabytes long; recall reads what is kept with every record."""
@@ -75,11 +75,6 @@ def status_of(evidence: Evidence, text: str | None, role: Role, author: Author) 
     if evidence.purpose == "endorsement" and author == "automated":
         return "role_changed"
     return "matching" if quote_occurs_in(evidence.quote, text) else "changed"
-
-
-def is_stale(evidence: tuple[Evidence, ...]) -> bool:
-    """Whether some citation of the revision itself no longer matches."""
-    return any(e.added_by == "revision" and e.status not in FRESH for e in evidence)
 
 
 def _find(quote: str, text: str) -> int | None:

@@ -1,4 +1,4 @@
-"""The nouns of memory: scope, body, evidence, revision, record (specification 3.1-3.4, 5)."""
+"""The nouns of memory: scope, body, evidence, revision."""
 
 from typing import Literal, NamedTuple
 
@@ -9,7 +9,7 @@ Decider = Literal["person", "agent"]
 Purpose = Literal["context", "endorsement", "report", "unknown"]
 Role = Literal["user", "assistant", "tool", "system", "unknown"]
 Author = Literal["person", "inferred", "agent", "automated", "unknown"]
-"""Whose words a message holds (decisions 3.1). `inferred`: an older client left no mark."""
+"""Whose words a message holds. `inferred`: an older client left no mark."""
 EvidenceStatus = Literal[
     "matching", "unindexed", "changed", "missing", "role_changed", "role_unknown"
 ]
@@ -26,7 +26,6 @@ RETIRED_STATES: dict[Kind, tuple[State, ...]] = {
     "preference": ("superseded", "withdrawn"),
     "fact": ("superseded", "retracted"),
 }
-FRESH: tuple[EvidenceStatus, ...] = ("matching", "unindexed")
 
 
 class Scope(NamedTuple):
@@ -54,6 +53,7 @@ class Body(NamedTuple):
 
     @property
     def is_retired(self) -> bool:
+        """Whether it was taken out of force."""
         return self.state in RETIRED_STATES[self.kind]
 
     @property
@@ -61,10 +61,6 @@ class Body(NamedTuple):
         """Every text that says something; who recorded it does not."""
         lists = (*self.alternatives, *self.consequences, *self.conditions)
         return (self.statement, *lists, self.reported_by or "")
-
-    @property
-    def is_persons_decision(self) -> bool:
-        return self.kind == "decision" and self.decided_by != "agent"
 
 
 class Evidence(NamedTuple):
@@ -91,16 +87,4 @@ class Revision(NamedTuple):
     recorded_at: int
     evidence: tuple[Evidence, ...]
     session_id: str | None = None
-    """The session that saved it (decisions 3.9)."""
-
-
-class Record(NamedTuple):
-    """A record as its head revision shows it."""
-
-    id: str
-    owner: str
-    scope: Scope
-    head: Revision
-    evidence_stale: bool
-    confirmations: int
-    conflicted: bool = False
+    """The session that saved it."""

@@ -244,12 +244,6 @@ def set_evidence_status(
         db.run(_SQL.recompute_head, {"record_id": record_id})
 
 
-def count_records(db: Connection) -> dict[str, int]:
-    """How many records there are, how many of them are candidates, and how many retired."""
-    row = db.one(_SQL.count_records) or (0, 0, 0)
-    return dict(zip(("records", "candidates", "retired"), map(int, row), strict=True))
-
-
 def _revision_row(revision: Revision) -> dict[str, Any]:
     body = revision.body
     return {

@@ -135,9 +135,6 @@ SELECT chat_id, message_id, quote, purpose, role, author, message_text, status, 
   recorded_at
 FROM evidence WHERE record_id = :record_id AND revision = :revision ORDER BY evidence_id;
 
--- name: list_quotes
-SELECT quote FROM evidence WHERE record_id = :record_id AND revision = :revision;
-
 -- name: list_confirmations
 SELECT message_id, confirmed_at FROM confirmations
 WHERE record_id = :record_id AND revision = :revision ORDER BY confirmed_at, message_id;
@@ -165,7 +162,7 @@ FROM evidence WHERE chat_id = :chat_id ORDER BY evidence_id;
 UPDATE evidence SET status = :status, checked_at = :now WHERE evidence_id = :evidence_id;
 
 -- name: recompute_head
--- Stale and confirmed as the evidence of the head now stands (section 5, rule 5).
+-- Stale and confirmed as the evidence of the head now stands.
 UPDATE records SET
   evidence_stale = EXISTS (
     SELECT 1 FROM evidence e
@@ -180,6 +177,3 @@ UPDATE records SET
           AND e.message_id = c.message_id AND e.added_by = 'confirmation'
           AND e.status IN ('matching', 'unindexed')))
 WHERE record_id = :record_id;
-
--- name: count_records
-SELECT count(*), coalesce(sum(review = 'candidate'), 0), coalesce(sum(retired), 0) FROM records;
