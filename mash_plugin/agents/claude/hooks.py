@@ -3,6 +3,7 @@
 import os
 from typing import Any
 
+from mash_plugin.agents.claude import NAME
 from mash_plugin.agents.events import HookEvent
 from mash_plugin.agents.payload import (
     common_event,
@@ -11,7 +12,6 @@ from mash_plugin.agents.payload import (
     tool_argument,
 )
 
-AGENT = "claude-code"
 EVENTS: dict[str, tuple[str, ...]] = {
     "session-start": ("SessionStart", "SubagentStart"),
     "prompt-submit": ("UserPromptSubmit",),
@@ -22,7 +22,7 @@ EVENTS: dict[str, tuple[str, ...]] = {
 
 def parse_event(hook: str, raw: dict[str, Any]) -> HookEvent | None:
     """The event of this payload, or None when this hook has nothing to do with it."""
-    event = common_event(AGENT, EVENTS.get(hook, ()), raw)
+    event = common_event(NAME, EVENTS.get(hook, ()), raw)
     if event is None:
         return None
     if event.prompt is not None:

@@ -13,6 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from mash_plugin.agents import json_text
+from mash_plugin.agents.claude import HOME_FOLDER as HOME_FOLDER
+from mash_plugin.agents.claude import NAME
+from mash_plugin.agents.claude import ROOT_VARIABLE as ROOT_VARIABLE
 from mash_plugin.agents.plugin import (
     MARKETPLACE,
     PLUGIN,
@@ -33,8 +36,6 @@ from mash_plugin.errors import Internal, InvalidArgument
 
 TITLE = "Claude Code"
 REVIEW = ""
-HOME_FOLDER = ".claude"
-ROOT_VARIABLE = "CLAUDE_CONFIG_DIR"
 ROOTS_KEY = "claude"
 REVIEW_COMMAND = "set disableAllHooks to false in Claude Code's settings.json"
 MARKETPLACES = "extraKnownMarketplaces"
@@ -48,8 +49,8 @@ OURS = ((MARKETPLACES, MARKETPLACE), (PLUGINS, PLUGIN_ID))
 
 def find_place(environ: Mapping[str, str]) -> Place:
     """Where Claude Code keeps its settings, and its command if there is one."""
-    config = environ.get("CLAUDE_CONFIG_DIR") or user_home(environ) / ".claude"
-    return Place("claude-code", TITLE, find_command("claude", environ), Path(config))
+    config = environ.get(ROOT_VARIABLE) or user_home(environ) / HOME_FOLDER
+    return Place(NAME, TITLE, find_command("claude", environ), Path(config))
 
 
 def inspect(
@@ -130,15 +131,6 @@ def remove(place: Place, before: Before | None, environ: Mapping[str, str]) -> b
     return was.state != "absent"
 
 
-PLUGIN_FILES = (
-    "known_marketplaces.json",
-    "installed_plugins.json",
-    "cache",
-    "data",
-    "marketplaces",
-)
-
-
 def _mentions_us(place: Place) -> bool:
     for file in (_settings_file(place), _known_file(place), _installed_file(place)):
         try:
@@ -192,7 +184,7 @@ def _settle(file: Path, wanted: str | None, before: Before | None) -> None:
 
 def _withdraw_decline(place: Place, environ: Mapping[str, str]) -> None:
     """`uninstall` notes the plugin as one that the person declined; they did not."""
-    folder = place.config if "CLAUDE_CONFIG_DIR" in environ else user_home(environ)
+    folder = place.config if ROOT_VARIABLE in environ else user_home(environ)
     file = folder / ".claude.json"
     try:
         text = _text(file)
@@ -223,9 +215,7 @@ def _remove_leftovers(place: Place, before: Before | None) -> None:
     for path in (_known_file(place), _installed_file(place)):
         if f"plugins/{path.name}" in ours and path.exists() and not _holds_anything(_read(path)):
             path.unlink()
-    remove_if_empty(
-        *(plugins / n for n in ("cache", "data", "marketplaces") if f"plugins/{n}" in ours)
-    )
+    remove_if_empty(*(plugins / name for name in FOLDERS if f"plugins/{name}" in ours))
     if "plugins/" in ours:
         remove_if_empty(plugins)
 

@@ -5,6 +5,7 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
+from mash_plugin.agents.codex import NAME
 from mash_plugin.agents.events import HookEvent
 from mash_plugin.agents.payload import (
     common_event,
@@ -14,7 +15,6 @@ from mash_plugin.agents.payload import (
 )
 from mash_plugin.errors import MashError
 
-AGENT = "codex"
 EVENTS: dict[str, tuple[str, ...]] = {
     "session-start": ("SessionStart", "SubagentStart"),
     "prompt-submit": ("UserPromptSubmit",),
@@ -29,7 +29,7 @@ _SHELL_SYNTAX = frozenset("$`*?[{~|&;<>()\n\0")
 
 def parse_event(hook: str, raw: dict[str, Any]) -> HookEvent | None:
     """The event of this payload, or None when this hook has nothing to do with it."""
-    event = common_event(AGENT, EVENTS.get(hook, ()), raw)
+    event = common_event(NAME, EVENTS.get(hook, ()), raw)
     if event is None:
         return None
     machine = event.agent_id is not None or not _is_own_rollout(event)

@@ -16,6 +16,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
+from mash_plugin.agents.codex import HOME_FOLDER as HOME_FOLDER
+from mash_plugin.agents.codex import NAME
+from mash_plugin.agents.codex import ROOT_VARIABLE as ROOT_VARIABLE
 from mash_plugin.agents.plugin import (
     MARKETPLACE,
     PLUGIN,
@@ -35,8 +38,6 @@ from mash_plugin.agents.plugin import (
 from mash_plugin.errors import Internal, InvalidArgument
 
 TITLE = "Codex"
-HOME_FOLDER = ".codex"
-ROOT_VARIABLE = "CODEX_HOME"
 ROOTS_KEY = "codex"
 REVIEW_COMMAND = (
     "start `codex`; at 'Hooks need review' choose to review and trust those of mash"
@@ -52,8 +53,8 @@ APP_SERVER_TIMEOUT_S = 20
 
 def find_place(environ: Mapping[str, str]) -> Place:
     """Where Codex keeps its settings, and its command if there is one."""
-    config = environ.get("CODEX_HOME") or user_home(environ) / ".codex"
-    return Place("codex", TITLE, find_command("codex", environ), Path(config))
+    config = environ.get(ROOT_VARIABLE) or user_home(environ) / HOME_FOLDER
+    return Place(NAME, TITLE, find_command("codex", environ), Path(config))
 
 
 def inspect(place: Place, marketplace: Path, rendered: Mapping[str, bytes]) -> Installed:
