@@ -121,15 +121,6 @@ def file_chats(
     return _chats_lane.start(work)
 
 
-def failure_of(error: BaseException) -> str:
-    """Where something failed and with which class of error, never what was in it."""
-    import traceback
-
-    frames = traceback.extract_tb(error.__traceback__)
-    place = f"{os.path.basename(frames[-1].filename)}:{frames[-1].lineno}" if frames else "?"
-    return f"{type(error).__name__}@{place}"
-
-
 def _hints(call: Call, chats: list[Chat]) -> list[ChatHint]:
     """Without those of another clone that the person left out."""
     if deny := call.settings.deny:

@@ -12,6 +12,7 @@ from mash_plugin.chats.project import Project, is_denied, project_of, switched_o
 from mash_plugin.daemon import clock
 from mash_plugin.daemon import hook_parts as parts
 from mash_plugin.daemon.lanes import Part
+from mash_plugin.daemon.log import place_of
 from mash_plugin.memory.call import Call, Caller
 from mash_plugin.render import context, notes
 from mash_plugin.store.sessions import HookState, SessionState
@@ -70,7 +71,7 @@ class _Hook(NamedTuple):
         value = part.value(self.until)
         if value is None:
             self.node.on_hook_failure(
-                self.event.name, parts.failure_of(part.error) if part.error else "late"
+                self.event.name, place_of(part.error) if part.error else "late"
             )
         return value
 
@@ -89,7 +90,7 @@ def answer(
         return host.wrap_context(event, _text(hook)) if hook else b""
     except Exception as error:  # the hook's boundary: silence
         with suppress(Exception):
-            node.on_hook_failure(name, parts.failure_of(error))
+            node.on_hook_failure(name, place_of(error))
         return b""
 
 

@@ -46,6 +46,17 @@ class Log:
                 os.rename(older, f"{self.path}.{number}")
 
 
+def place_of(error: BaseException) -> str:
+    """The class of an error and the line that raised it: never its text, which may quote."""
+    last = error.__traceback__
+    while last and last.tb_next:
+        last = last.tb_next
+    if last is None:
+        return type(error).__name__
+    file = os.path.basename(last.tb_frame.f_code.co_filename)
+    return f"{type(error).__name__}@{file}:{last.tb_lineno}"
+
+
 def _plain(value: object) -> str:
     text = f"{value:.1f}" if isinstance(value, float) else str(value)
     return "".join(c if c.isprintable() and c != " " else "_" for c in text)[:200]

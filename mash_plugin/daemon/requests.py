@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from mash_plugin.daemon.clock import now_ms
 from mash_plugin.daemon.frames import HookFrame
-from mash_plugin.daemon.log import Log
+from mash_plugin.daemon.log import Log, place_of
 from mash_plugin.errors import Internal, MashError
 from mash_plugin.paths import Paths
 
@@ -126,14 +126,3 @@ class Requests:
         if self.node:
             self.start_workers().close()
             self.node.close()
-
-
-def place_of(error: Exception) -> str:
-    """The class of an error and the line that raised it: never its text, which may quote."""
-    last = error.__traceback__
-    while last and last.tb_next:
-        last = last.tb_next
-    if last is None:
-        return type(error).__name__
-    file = os.path.basename(last.tb_frame.f_code.co_filename)
-    return f"{type(error).__name__}@{file}:{last.tb_lineno}"
