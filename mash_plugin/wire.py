@@ -15,8 +15,8 @@ Tool frame, one per connection, at most TOOL_LIMIT bytes, one line each way:
     {"v":1,"method":"recall_records","params":{...},"caller":{...}}\\n
     {"v":1,"result":{...}}\\n    or    {"v":1,"error":{"code":...,"message":...,"details":...}}\\n
 
-`caller` is optional: {"agent": str, "session_id": str, "tool_use_id": str, "terminal": bool,
-"now_ms": str}. `now_ms` is obeyed only by a daemon that was started with MASH_TESTING=1.
+`caller` is optional: {"agent": str, "session_id": str, "tool_use_id": str, "now_ms": str}.
+`now_ms` is obeyed only by a daemon that was started with MASH_TESTING=1.
 
 Lease frame, held open by `mash mcp` so that the daemon lives while agents do:
 

@@ -11,7 +11,8 @@ from mash_plugin.config import SWITCHES
 from mash_plugin.daemon import lifecycle
 from mash_plugin.daemon.clock import now_ms
 from mash_plugin.daemon.frames import ToolFrame
-from mash_plugin.daemon.requests import Requests, place_of
+from mash_plugin.daemon.log import place_of
+from mash_plugin.daemon.requests import Requests
 from mash_plugin.errors import Internal, InvalidArgument, MashError, UpgradeNeeded
 
 if TYPE_CHECKING:
@@ -77,7 +78,6 @@ def caller_of(body: Mapping[str, Any]) -> "Caller":
         agent=_text(body, "agent"),
         session_id=_text(body, "session_id"),
         tool_use_id=_text(body, "tool_use_id"),
-        is_terminal=body.get("terminal") is True,
     )
 
 

@@ -10,13 +10,12 @@ from mash_plugin.store.sqlite import Database
 
 
 class Caller(NamedTuple):
-    """Who asks, as far as it can be told; every field is a claim except `is_terminal`."""
+    """Who asks, as far as it can be told; every field is a claim."""
 
     agent: str | None = None
     """The client's name from MCP `initialize`."""
     session_id: str | None = None
     tool_use_id: str | None = None
-    is_terminal: bool = False
 
 
 class Call(NamedTuple):

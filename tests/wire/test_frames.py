@@ -48,7 +48,8 @@ def test_the_daemon_reads_the_golden_hook_frame() -> None:
 
 
 def test_a_request_is_written_and_read_as_in_the_golden_file() -> None:
-    params, caller = {"query": "Qdrant für 用户", "limit": 3}, {"agent": "codex", "terminal": True}
+    params = {"query": "Qdrant für 用户", "limit": 3}
+    caller = {"agent": "codex", "session_id": "s-1"}
     assert wire.request_line("recall_records", params, caller) == golden("request.json")
     assert Incoming().feed(golden("request.json")) == ToolFrame("recall_records", params, caller)
 
