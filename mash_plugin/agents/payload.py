@@ -5,6 +5,7 @@ import re
 from typing import Any
 
 from mash_plugin.agents.events import HookEvent
+from mash_plugin.compact_json import compact_json
 
 _SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,199}")
 # Compiled when a prompt comes; a session start does not wait for it.
@@ -75,5 +76,4 @@ def context_reply(event: HookEvent, text: str) -> bytes:
     if not text:
         return b""
     output = {"hookEventName": event.name, "additionalContext": text}
-    reply = json.dumps({"hookSpecificOutput": output}, ensure_ascii=False, separators=(",", ":"))
-    return reply.encode("utf-8", "replace")
+    return compact_json({"hookSpecificOutput": output}).encode("utf-8", "replace")

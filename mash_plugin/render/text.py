@@ -4,6 +4,8 @@ import json
 import re
 from datetime import UTC, datetime, tzinfo
 
+from mash_plugin.compact_json import compact_json
+
 _ESCAPE_SEQUENCES = (
     r"\x1b\[[0-?]*[ -/]*[@-~]"  # colours and cursor moves
     r"|\x1b[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?"  # titles, links, clipboard (OSC 52)
@@ -31,8 +33,7 @@ def shorten(text: str, limit: int) -> str:
 
 def json_line(value: dict[str, object] | str) -> str:
     """Compact JSON on one line in which `<`, `>`, `&` and the backtick are written as \\uXXXX."""
-    line = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    return line.translate(_MARKUP)
+    return compact_json(value).translate(_MARKUP)
 
 
 def local_date(at_ms: object, zone: tzinfo | None) -> str:
