@@ -5,32 +5,7 @@ import unicodedata
 from functools import cache
 
 STOP = frozenset(
-    [
-        "a",
-        "an",
-        "and",
-        "are",
-        "as",
-        "at",
-        "be",
-        "by",
-        "do",
-        "for",
-        "from",
-        "in",
-        "is",
-        "it",
-        "of",
-        "on",
-        "or",
-        "that",
-        "the",
-        "to",
-        "was",
-        "we",
-        "with",
-        "you",
-    ]
+    "a an and are as at be by do for from in is it of on or that the to was we with you".split()
 )
 TOKEN_CHARS = 64
 MEMO_CHUNKS = 90_000
@@ -51,53 +26,10 @@ _POSSESSIVE = re.compile("['\u2019]s(?![^\\W_])", re.IGNORECASE)
 _CAMEL = re.compile("(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _VOWEL = re.compile("[aeiouy]")
 _CYRILLIC = re.compile("^[\u0400-\u04ff]+$")
+# The longest first.
 _CYRILLIC_ENDINGS = tuple(
-    sorted(
-        [
-            "ами",
-            "ями",
-            "ого",
-            "его",
-            "ому",
-            "ему",
-            "ыми",
-            "ими",
-            "ов",
-            "ев",
-            "ей",
-            "ах",
-            "ях",
-            "ом",
-            "ем",
-            "ам",
-            "ям",
-            "ой",
-            "ый",
-            "ий",
-            "ая",
-            "яя",
-            "ое",
-            "ее",
-            "ые",
-            "ие",
-            "ых",
-            "их",
-            "ую",
-            "юю",
-            "а",
-            "я",
-            "ы",
-            "и",
-            "у",
-            "ю",
-            "е",
-            "о",
-            "ь",
-            "й",
-        ],
-        key=len,
-        reverse=True,
-    )
+    "ами ями ого его ому ему ыми ими ов ев ей ах ях ом ем ам ям ой ый ий ая яя ое ее ые ие ых их"
+    " ую юю а я ы и у ю е о ь й".split()
 )
 
 
