@@ -1,14 +1,13 @@
 """Read chats and messages back."""
 
 from collections.abc import Iterator
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
+from mash_plugin.agents.events import MessageRole
 from mash_plugin.chats.project import Project
 from mash_plugin.records.model import Author
 from mash_plugin.store.chats import SQL
 from mash_plugin.store.sqlite import Connection, Row
-
-MessageRole = Literal["user", "assistant", "tool", "system"]
 
 
 class Chat(NamedTuple):

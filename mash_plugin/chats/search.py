@@ -5,8 +5,9 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
+from mash_plugin.agents.events import MessageRole
 from mash_plugin.chats.project import Project
-from mash_plugin.chats.reading import Chat, MessageRole, as_chat
+from mash_plugin.chats.reading import Chat, as_chat
 from mash_plugin.records.files import mentions_path
 from mash_plugin.records.model import Author
 from mash_plugin.store.chats import SQL, json_list
