@@ -6,7 +6,6 @@ sources, the interpreter, the mash command and a non-default MASH_HOME, and an e
 is left untouched.
 """
 
-import hashlib
 import json
 import os
 import shlex
@@ -69,15 +68,6 @@ def render(sources: Path, launch: Launch) -> dict[str, bytes]:
     rendered = {f"{PLUGIN}/{name}": content for name, content in files.items()}
     rendered[".claude-plugin/marketplace.json"] = _json(_marketplace(manifest["description"]))
     return dict(sorted(rendered.items()))
-
-
-def folder_hash(files: Mapping[str, bytes]) -> str:
-    """One hash over names and contents; a test pins it for fixed paths."""
-    digest = hashlib.sha256()
-    for name, content in sorted(files.items()):
-        digest.update(f"{name}\0{len(content)}\0".encode())
-        digest.update(content)
-    return digest.hexdigest()
 
 
 def read_folder(folder: Path) -> dict[str, bytes]:
