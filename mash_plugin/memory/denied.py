@@ -55,6 +55,14 @@ class Denied:
         if self.has_chat(chat):
             raise self.refusal(f"chat {chat.id}")
 
+    def refusal(self, what: str) -> RecordsDisabled:
+        """What to answer for a record, a chat or a scope that is left out."""
+        return RecordsDisabled(
+            f"The {what} is left out by [projects] deny in {self._call.settings.file}: nothing of"
+            " it is shown or saved. Nothing was deleted either; only the person should change"
+            " that list."
+        )
+
     def _has_identity(self, identity: str) -> bool:
         return is_denied(Project("", identity), self._deny) or identity in self._by_path
 
@@ -75,14 +83,6 @@ class Denied:
             elif os.path.isdir(path):
                 allowed.add(identity)
         return frozenset(denied - allowed)
-
-    def refusal(self, what: str) -> RecordsDisabled:
-        """What to answer for a record, a chat or a scope that is left out."""
-        return RecordsDisabled(
-            f"The {what} is left out by [projects] deny in {self._call.settings.file}: nothing of"
-            " it is shown or saved. Nothing was deleted either; only the person should change"
-            " that list."
-        )
 
 
 def _at(path: str, identity: str | None = None) -> Project:

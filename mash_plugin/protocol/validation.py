@@ -57,11 +57,9 @@ def _clean(value: Any, depth: int) -> Any:  # noqa: ANN401 - JSON
 
 
 def _whole(text: str) -> str:
-    return (
-        "".join("\ufffd" if "\ud800" <= c <= "\udfff" else c for c in text)
-        if (not text.isascii())
-        else text
-    )
+    if text.isascii():
+        return text
+    return "".join("\ufffd" if "\ud800" <= c <= "\udfff" else c for c in text)
 
 
 def _as_ours(errors: list[ErrorDetails]) -> MashError:

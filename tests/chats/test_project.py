@@ -69,7 +69,7 @@ def test_every_spelling_of_a_remote_is_one_identity(url: str) -> None:
         ("https://github.com/" + "a" * 1_000, None),
     ],
 )
-def test_other_remotes(url: str, identity: str | None) -> None:
+def test_remotes_of_every_spelling_get_one_identity_or_none(url: str, identity: str | None) -> None:
     assert normalise_remote(url, "/srv/clone") == identity
 
 
