@@ -22,6 +22,7 @@ from mash_plugin.chats.index import ChatIndex
 from mash_plugin.chats.search import search_chats
 from mash_plugin.config import Settings
 from mash_plugin.memory.call import Call
+from mash_plugin.memory.windows import Windows
 from mash_plugin.paths import Paths
 from mash_plugin.records.model import Scope
 from mash_plugin.store.open import open_chats, open_store
@@ -136,7 +137,7 @@ def recall(place: Place, rounds: int) -> Iterator[Line]:
     paths = paths_at(place.root / "recall")
     place.fill_records(paths, [Scope("repository", scope) for scope in scopes], 100_000)
     store, chats = open_store(paths, place.now), open_chats(paths)
-    call = Call(store, ChatIndex(chats, list), Settings(), place.now, lambda: "unused")
+    call = Call(store, ChatIndex(chats, list), Settings(), place.now, lambda: "unused", Windows())
     more = (
         {},
         {"query": "invoice cache timeout"},

@@ -14,6 +14,7 @@ from mash_plugin.memory.call import Call, Caller
 from mash_plugin.memory.reading import get_record, list_records
 from mash_plugin.memory.recall import recall_records
 from mash_plugin.memory.record import apply_change
+from mash_plugin.memory.windows import Windows
 from mash_plugin.paths import Paths, find_paths
 from mash_plugin.protocol import validate
 from mash_plugin.store.open import open_chats, open_store
@@ -159,7 +160,7 @@ def memory(home: Paths, clock: Clock, tmp_path: Path) -> Iterator[Memory]:
         chats, lambda: [("claude-code", str(claude_root)), ("codex", str(codex_root))]
     )
     ids = count(1)
-    call = Call(store, index, Settings(), clock.now, lambda: f"r{next(ids):031}")
+    call = Call(store, index, Settings(), clock.now, lambda: f"r{next(ids):031}", Windows())
     made = Memory(call, clock, claude_root, codex_root, tmp_path / "projects")
     made.on_wait(lambda _seconds: None)
     write_repository(made.projects / "w" / "shop", f"git@{SHOP.replace('/', ':', 1)}.git")

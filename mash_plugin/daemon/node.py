@@ -10,6 +10,7 @@ from mash_plugin.config import SWITCHES, Settings, Tables, read_tables, settings
 from mash_plugin.daemon.clock import now_ms
 from mash_plugin.errors import MashError
 from mash_plugin.memory.call import Call, Caller
+from mash_plugin.memory.windows import Windows
 from mash_plugin.paths import Paths
 from mash_plugin.store import queries
 from mash_plugin.store.open import open_chats, open_store
@@ -32,6 +33,7 @@ class Node:
         self.on_hook_failure: Callable[[str, str], None] = lambda *_: None
         self._environ = {k: v for k, v in environ.items() if k not in ROOT_VARIABLES}
         self._places: list[dict[str, str]] = [{}]
+        self._windows = Windows()
         self._settings: dict[tuple[object, ...], Settings] = {}
         self._known: Tables | None = None
         """The last settings that could be read: they hold while the file is broken."""
@@ -53,6 +55,7 @@ class Node:
             settings=self.settings(switches),
             now=now,
             new_id=new_id,
+            windows=self._windows,
             caller=caller,
         )
 

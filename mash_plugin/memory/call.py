@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from mash_plugin.chats.index import ChatIndex
 from mash_plugin.config import Settings
+from mash_plugin.memory.windows import Windows
 from mash_plugin.store.sqlite import Database
 
 
@@ -26,6 +27,7 @@ class Call(NamedTuple):
     settings: Settings
     now: int
     new_id: Callable[[], str]
+    windows: Windows
     caller: Caller = Caller()
     wait: Callable[[float], None] = sleep
     """How to wait for a host that has not written its newest line yet."""

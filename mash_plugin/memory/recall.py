@@ -9,23 +9,16 @@ from mash_plugin.errors import ChatNotFound
 from mash_plugin.memory.call import Call
 from mash_plugin.memory.items import item_of, leave_out, masking, status_of_head
 from mash_plugin.memory.scopes import real_folder, scope_of
+from mash_plugin.memory.windows import review_window
 from mash_plugin.records.budget import pack
 from mash_plugin.records.files import mentions_path
-from mash_plugin.records.lifecycle import tier_of
 from mash_plugin.records.model import Revision, Scope
 from mash_plugin.records.ranking import Ranked, rank_records
 from mash_plugin.records.suspicion import reads_like_instruction
 from mash_plugin.store.operations import identity_of
-from mash_plugin.store.records import (
-    Head,
-    conflicted_among,
-    load_head,
-    text_bytes,
-    window,
-)
+from mash_plugin.store.records import Head, load_head, text_bytes
 from mash_plugin.store.sqlite import Connection
 
-WINDOW = 256
 EMPTY_ITEM_BYTES = 215
 """No item takes less beside its texts, its ID and its scope."""
 Item = dict[str, Any]
@@ -96,23 +89,21 @@ def _recall(
 ) -> Item:
     now, shown = call.now, masking(call.settings)
     with call.store.reading() as db:
-        owner = identity_of(db).owner
-        heads: dict[str, Head] = {}
-        scan_limited = False
-        for scope in dict.fromkeys(scopes):
-            found = window(db, owner, scope, now, WINDOW + 1, include_review)
-            scan_limited = scan_limited or len(found) > WINDOW
-            heads.update((head.id, head) for head in found[:WINDOW])
-        conflicts = conflicted_among(db, heads, now) if include_review else frozenset()
+        owner, scopes = identity_of(db).owner, list(dict.fromkeys(scopes))
+        read = review_window if include_review else call.windows.get
+        found = [read(db, owner, scope, now) for scope in scopes]
+        heads = {id: head for window in found for id, head in window.heads.items()}
+        candidates = [ranked for window in found for ranked in window.ranked]
+        conflicts = frozenset[str]().union(*(window.conflicts for window in found))
+        scan_limited = any(window.scan_limited for window in found)
         if file is not None:
             from mash_plugin.tokens import words
 
             # The longest first: it is the rarest, and most heads are done with at one look.
             parts = sorted(set(words(file)), key=len, reverse=True)
             heads = {h.id: h for h in heads.values() if _mentions(db, h, file, parts)}
-        relevant, rest = rank_records(
-            [_ranked(head, head.id in conflicts, now) for head in heads.values()], terms, now
-        )
+            candidates = [ranked for ranked in candidates if ranked.id in heads]
+        relevant, rest = rank_records(candidates, terms, now)
 
         def to_item(ranked: Ranked) -> Item | None:
             head = heads[ranked.id]
@@ -134,18 +125,6 @@ def _recall(
             return EMPTY_ITEM_BYTES + len(ranked.id) + len(scope_value) + sizes()[ranked.id]
 
         return pack(relevant, rest, to_item, least_size, limit, byte_budget, scan_limited)
-
-
-def _ranked(head: Head, conflicted: bool, now: int) -> Ranked:
-    return Ranked(
-        head.id,
-        tier_of(status_of_head(head, now), conflicted),
-        head.recorded_at,
-        head.confirmations,
-        head.decided_by == "agent",
-        head.strong_tokens,
-        head.weak_tokens,
-    )
 
 
 def _mentions(db: Connection, head: Head, file: str, parts: Sequence[str]) -> bool:

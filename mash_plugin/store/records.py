@@ -123,6 +123,19 @@ def window(
     return list(islice(merge(*parts, key=lambda h: (-h.recorded_at, h.id)), count))
 
 
+def record_version(db: Connection) -> int:
+    """A number that grows with every change of records and links."""
+    row = db.one(_SQL.record_version)
+    return int(row[0]) if row else 0
+
+
+def window_changes_at(db: Connection, owner: str, scope: Scope, now: int) -> int | None:
+    """When a record of the scope begins or ceases to be in force; None when none will."""
+    place = {"owner_id": owner, "scope_kind": scope.kind, "scope_value": scope.value, "now": now}
+    row = db.one(_SQL.window_changes_at, place)
+    return row[0] if row else None
+
+
 def conflicted_among(db: Connection, record_ids: Iterable[str], now: int) -> frozenset[str]:
     """Those records that are in force and contradict another one that is."""
     key = {"record_ids": compact_json(list(record_ids)), "now": now}

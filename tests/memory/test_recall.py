@@ -159,6 +159,20 @@ def test_the_newest_256_are_considered(memory: Memory, shop: Shop) -> None:
 
 
 @pytest.mark.spec("R-006")
+def test_a_clock_that_is_set_back_hides_again_what_was_not_yet_in_force(
+    memory: Memory, shop: Shop
+) -> None:
+    begins = memory.clock.now + 1000
+    fact = {"kind": "fact", "state": "current", "reported_by": "the person"}
+    later = {"statement": "B.", "review": "established", "effective_at": begins, "details": fact}
+    memory.create(later, [{"session_id": "s-1", "quote": CHOICE, "purpose": "endorsement"}])
+    memory.clock.now = begins
+    assert recalled(memory) == ["B."]
+    memory.clock.now = begins - 1
+    assert recalled(memory) == []
+
+
+@pytest.mark.spec("R-006")
 def test_a_record_is_recalled_while_it_is_in_force(memory: Memory, shop: Shop) -> None:
     said = [{"session_id": "s-1", "quote": CHOICE, "purpose": "endorsement"}]
     fact = {"kind": "fact", "state": "current", "reported_by": "the person"}

@@ -51,6 +51,21 @@ WHERE owner_id = :owner_id AND scope_kind = :scope_kind AND scope_value = :scope
 ORDER BY recorded_at DESC, record_id
 LIMIT :count;
 
+-- name: window_changes_at
+-- The next moment at which a record of the scope begins or ceases to be in force.
+SELECT min(at) FROM (
+  SELECT effective_at AS at FROM records
+  WHERE owner_id = :owner_id AND scope_kind = :scope_kind AND scope_value = :scope_value
+    AND retired = 0 AND effective_at > :now
+  UNION ALL
+  SELECT valid_until FROM records
+  WHERE owner_id = :owner_id AND scope_kind = :scope_kind AND scope_value = :scope_value
+    AND retired = 0 AND valid_until > :now);
+
+-- name: record_version
+-- Changes with every change of records and links.
+SELECT version FROM record_version;
+
 -- name: review_window
 -- One of the four parts of the index that recall with include_review joins.
 SELECT record_id, owner_id, kind, scope_kind, scope_value, head_revision, review, state, retired,

@@ -98,6 +98,24 @@ CREATE TABLE links (
   CHECK (from_record <> to_record)) STRICT;
 CREATE INDEX links_in ON links(to_record, link_id);
 
+-- Counts what may change the answer of recall, so that a window kept in memory is never old.
+CREATE TABLE record_version (
+  only INTEGER PRIMARY KEY CHECK (only = 1),
+  version INTEGER NOT NULL) STRICT;
+INSERT INTO record_version VALUES (1, 0);
+CREATE TRIGGER records_added AFTER INSERT ON records
+  BEGIN UPDATE record_version SET version = version + 1; END;
+CREATE TRIGGER records_changed AFTER UPDATE ON records
+  BEGIN UPDATE record_version SET version = version + 1; END;
+CREATE TRIGGER records_removed AFTER DELETE ON records
+  BEGIN UPDATE record_version SET version = version + 1; END;
+CREATE TRIGGER links_added AFTER INSERT ON links
+  BEGIN UPDATE record_version SET version = version + 1; END;
+CREATE TRIGGER links_changed AFTER UPDATE ON links
+  BEGIN UPDATE record_version SET version = version + 1; END;
+CREATE TRIGGER links_removed AFTER DELETE ON links
+  BEGIN UPDATE record_version SET version = version + 1; END;
+
 CREATE TABLE receipts (
   owner_id TEXT NOT NULL REFERENCES owners(owner_id),
   op_key BLOB NOT NULL,                   -- keyed hash of operation_id; the ID itself is never stored
