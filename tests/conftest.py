@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 from mash_plugin.chats.index import ChatIndex
 from mash_plugin.config import Settings
@@ -19,6 +20,10 @@ from mash_plugin.paths import Paths, find_paths
 from mash_plugin.protocol import validate
 from mash_plugin.store.open import open_chats, open_store
 from tests.support.transcripts import ClaudeTranscript, CodexTranscript, write_repository
+
+# The same cases everywhere: a gate that draws new ones is red for no change of ours.
+settings.register_profile("gate", derandomize=True, database=None, deadline=None)
+settings.load_profile("gate")
 
 NOW = 1_796_100_000_000
 SHOP = "github.com/acme/shop"
