@@ -27,30 +27,37 @@ class Paths(NamedTuple):
 
     @property
     def socket(self) -> str:
+        """Where clients and hooks meet the daemon."""
         return os.path.join(self.run, SOCKET_NAME)
 
     @property
     def daemon_lock(self) -> str:
+        """The lock that the one daemon holds for as long as it lives."""
         return os.path.join(self.run, "daemon.lock")
 
     @property
     def spawn_lock(self) -> str:
+        """The gate that one starter of a daemon holds at a time."""
         return os.path.join(self.run, "spawn.lock")
 
     @property
     def log(self) -> str:
+        """The daemon's log, without content."""
         return os.path.join(self.run, "daemon.log")
 
     @property
     def store(self) -> str:
+        """The records, which nothing else holds."""
         return os.path.join(self.data, "records.db")
 
     @property
     def chats(self) -> str:
+        """The index of the transcripts, which can be built again."""
         return os.path.join(self.data, "chats.db")
 
     @property
     def backups(self) -> str:
+        """The folder of the records' daily copies."""
         return os.path.join(self.data, "backups")
 
     @property

@@ -1,3 +1,5 @@
+"""Citations: whose words are found, in which message, and what is said when they are not."""
+
 import pytest
 
 from mash_plugin.errors import (

@@ -1,3 +1,5 @@
+"""Records whose sources changed say so, and recover with them."""
+
 import pytest
 
 from mash_plugin.memory.freshness import recheck, recheck_rebuilt

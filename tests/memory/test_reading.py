@@ -1,3 +1,5 @@
+"""Reading records completely: one with its evidence, all of them page by page."""
+
 from typing import Any
 
 import orjson

@@ -1,3 +1,5 @@
+"""Saving records: what is kept, what is refused, and retries that have one effect."""
+
 import os
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing

@@ -1,3 +1,5 @@
+"""The schemas and descriptions of the tools, as clients get them."""
+
 from typing import Any
 
 import pytest

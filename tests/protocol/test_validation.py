@@ -1,3 +1,5 @@
+"""Requests are checked, and what is wrong with one is said in our own words."""
+
 from contextlib import suppress
 from copy import deepcopy
 from typing import Any

@@ -1,3 +1,5 @@
+"""Who may establish what, and which words are a bare approval."""
+
 from typing import Any
 
 import pytest

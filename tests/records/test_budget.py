@@ -1,3 +1,5 @@
+"""Items fit into a count and a number of bytes."""
+
 import json
 
 import orjson

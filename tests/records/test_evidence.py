@@ -1,3 +1,5 @@
+"""Quotes stand in a text, or do not; citations are fresh, or not."""
+
 import unicodedata
 from typing import Any
 

@@ -1,3 +1,5 @@
+"""A text mentions a file, or another one that looks like it."""
+
 import pytest
 
 from mash_plugin.records.files import is_relative_path, mentions_path

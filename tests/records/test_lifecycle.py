@@ -1,3 +1,5 @@
+"""States that a record may begin in, and the status that follows."""
+
 import pytest
 
 from mash_plugin.errors import InvalidState

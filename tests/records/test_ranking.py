@@ -1,3 +1,5 @@
+"""The order of recall is total and bounded."""
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
