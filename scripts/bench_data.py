@@ -121,33 +121,6 @@ def write_long_transcript(path: Path, total_bytes: int, seed: int = 2) -> str:
     return session
 
 
-def write_conversations(folder: Path | str, messages: int, seed: int = 3) -> list[Path]:
-    """Write that many messages of people and agents alone, a tenth of them in Chinese."""
-    rng = random.Random(seed)  # noqa: S311 - repeatable data
-    words = Words(rng)
-    written: list[Path] = []
-    for number in range(0, messages, 250):
-        cwd = f"/home/dev/work/project-{len(written) % 40}"
-        session = str(_uuid(rng))
-        path = Path(folder) / "projects" / cwd.replace("/", "-") / f"{session}.jsonl"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        text = words.chinese if len(written) % 10 == 0 else words.prose
-        now = START + timedelta(hours=len(written))
-        with path.open("wb") as file:
-            for at in range(number, min(messages, number + 250)):
-                now += timedelta(seconds=30)
-                said = text(rng.choice([60, 150, 300, 600]))
-                block = {"type": "text", "text": said}
-                is_persons = at % 3 == 0
-                file.write(
-                    _user(words, session, cwd, now, said)
-                    if is_persons
-                    else _assistant(rng, session, cwd, now, block)
-                )
-        written.append(path)
-    return written
-
-
 def typed_line(session: str, cwd: str, text: str, number: int = 0) -> bytes:
     """One prompt of a person, as the client appends it."""
     row = _row(session, cwd, START + timedelta(days=90, seconds=number), uuid.uuid4())
