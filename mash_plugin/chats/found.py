@@ -69,6 +69,8 @@ class Transcripts(NamedTuple):
         """The transcript that a hook names; None outside the roots of that agent."""
         host = self.agent_named(agent)
         real = os.path.realpath(path) if "\0" not in path else ""
+        if not os.path.isfile(real):  # a session's first prompt comes before its transcript
+            return None
         for root in self.roots_of(agent) if host else ():
             if host and real.startswith(os.path.realpath(root).rstrip("/") + "/"):
                 file = self._in_root(host, root, real)

@@ -17,6 +17,8 @@ from mash_plugin.memory.call import Caller
 FIRST_INDEX_AFTER_S = 1.0
 """A hook that started the daemon has its answer by then."""
 INDEX_EVERY_S = 15 * 60
+TRANSCRIPTS_AFTER_S = 0.2
+"""Reading a transcript at once would slow the answer of the hook that named it."""
 STATE_AFTER_S = 1.0
 """Hook state is written this long after its first unsaved change."""
 CHECKPOINT_EVERY_S = 60.0
@@ -43,6 +45,7 @@ class _Due:
     checkpoint: float
     backup: float
     state: float | None = None
+    transcripts_from: float = 0.0
     transcripts: dict[tuple[str, str], None] = field(default_factory=dict)
 
 
@@ -95,6 +98,8 @@ class Workers:
 
     def _transcript_grew(self, agent: str, path: str) -> None:
         with self._changed:
+            if not self._due.transcripts:
+                self._due.transcripts_from = time.monotonic() + TRANSCRIPTS_AFTER_S
             self._due.transcripts[agent, path] = None
             self._changed.notify()
 
@@ -125,7 +130,7 @@ class Workers:
         if due.state is not None and now >= due.state:
             due.state = None
             return "hook-state", self._save_state
-        if due.transcripts:
+        if due.transcripts and now >= due.transcripts_from:
             agent, path = next(iter(due.transcripts))
             del due.transcripts[agent, path]
             return "transcript", lambda: self._index_one(agent, path)
@@ -143,6 +148,8 @@ class Workers:
     def _wait_s(self) -> float:
         due = self._due
         soonest = min(due.index, due.checkpoint, due.backup, due.state or due.index)
+        if due.transcripts:
+            soonest = min(soonest, due.transcripts_from)
         return max(0.01, soonest - time.monotonic())
 
     def _try(self, name: str, work: Callable[[], None]) -> None:
