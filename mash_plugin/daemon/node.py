@@ -31,6 +31,7 @@ class Node:
         self.on_transcript: Callable[[str, str], None] = lambda *item: self.grown.append(item)
         self.on_hook_state: Callable[[], None] = lambda: None
         self.on_hook_failure: Callable[[str, str], None] = lambda *_: None
+        self.on_damaged_record: Callable[[str], None] = lambda _: None
         self._environ = {k: v for k, v in environ.items() if k not in ROOT_VARIABLES}
         self._places: list[dict[str, str]] = [{}]
         self._windows = Windows()
@@ -57,6 +58,7 @@ class Node:
             new_id=new_id,
             windows=self._windows,
             caller=caller,
+            on_damaged=self.on_damaged_record,
         )
 
     def index_soon(self, agent: str, transcript_path: str) -> None:

@@ -63,6 +63,9 @@ class Requests:
             node.on_hook_failure = lambda hook, failure: self.log.write(
                 "hook-part", name=hook, failure=failure
             )
+            node.on_damaged_record = lambda record_id: self.log.write(
+                "damaged-record", id=record_id
+            )
             self.problem = None
             self.node = node
 

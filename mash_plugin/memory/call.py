@@ -31,3 +31,5 @@ class Call(NamedTuple):
     caller: Caller = Caller()
     wait: Callable[[float], None] = sleep
     """How to wait for a host that has not written its newest line yet."""
+    on_damaged: Callable[[str], None] = lambda _: None
+    """Logs the ID of a record that does not fit its checksum; its text is never shown."""

@@ -78,10 +78,3 @@ def kind_fields(revision: Revision, shown: Masking) -> dict[str, Any]:
 
 def _present(name: str, value: object) -> dict[str, Any]:
     return {} if value is None else {name: value}
-
-
-def leave_out(record_id: str) -> None:
-    """Log a record whose text no longer fits its checksum; it is never shown."""
-    import logging  # only when something is wrong: a hook's answer does not pay for it
-
-    logging.getLogger(__name__).error("record %s does not fit its checksum; left out", record_id)

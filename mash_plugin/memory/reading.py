@@ -10,7 +10,6 @@ from mash_plugin.memory.items import (
     Masking,
     item_of,
     kind_fields,
-    leave_out,
     masking,
     status_of_head,
 )
@@ -52,7 +51,7 @@ def get_record(call: Call, request: dict[str, Any]) -> Item:
             raise denied.refusal(f"record {head.id}")
         revision = load_head(db, head)
         if revision is None:
-            leave_out(head.id)
+            call.on_damaged(head.id)
             raise StoreDamaged(
                 f"Record {head.id} does not fit its checksum and is not shown. Run `mash doctor`."
             )
@@ -61,7 +60,7 @@ def get_record(call: Call, request: dict[str, Any]) -> Item:
         )
         links, next_link = _links(db, call, head, request["link_offset"], shown)
         room = PAGE_BYTES - size_of(record) - size_of(links) - 200
-        revisions, next_before = _revisions(db, head, revision, request, room, shown)
+        revisions, next_before = _revisions(db, call, head, revision, request, room, shown)
     return {
         "record": record,
         "revisions": revisions,
@@ -121,7 +120,7 @@ def _listed(
         return None
     revision = load_head(db, head)
     if revision is None:
-        leave_out(head.id)
+        call.on_damaged(head.id)
         return None
     return item_of(head, revision, status, _conflict(db, head, call.now), shown)
 
@@ -131,13 +130,19 @@ def _conflict(db: Connection, head: Head, now: int) -> bool:
 
 
 def _revisions(
-    db: Connection, head: Head, newest: Revision, request: Item, room: int, shown: Masking
+    db: Connection,
+    call: Call,
+    head: Head,
+    newest: Revision,
+    request: Item,
+    room: int,
+    shown: Masking,
 ) -> tuple[list[Item], int | None]:
     if not request["history"]:
         return [_revision_json(db, head, newest, shown)], None
     limit = request.get("limit", REVISIONS)
     numbers = list_revisions(db, head.id, request.get("before_revision"), limit + 1)
-    items, _ = page(_each_revision(db, head, numbers, shown), limit, room, {})
+    items, _ = page(_each_revision(db, call, head, numbers, shown), limit, room, {})
     if not items:
         return [], None
     last = items[-1]["revision"]
@@ -145,12 +150,12 @@ def _revisions(
 
 
 def _each_revision(
-    db: Connection, head: Head, numbers: list[int], shown: Masking
+    db: Connection, call: Call, head: Head, numbers: list[int], shown: Masking
 ) -> Iterator[Item]:
     for number in numbers:
         revision = load_revision(db, head, number)
         if revision is None:
-            leave_out(head.id)
+            call.on_damaged(head.id)
         else:
             yield _revision_json(db, head, revision, shown)
 

@@ -7,7 +7,7 @@ from typing import Any
 from mash_plugin.chats.reading import chat_of
 from mash_plugin.errors import ChatNotFound
 from mash_plugin.memory.call import Call
-from mash_plugin.memory.items import item_of, leave_out, masking, status_of_head
+from mash_plugin.memory.items import item_of, masking, status_of_head
 from mash_plugin.memory.scopes import real_folder, scope_of
 from mash_plugin.memory.windows import review_window
 from mash_plugin.records.budget import pack
@@ -101,7 +101,7 @@ def _recall(
 
             # The longest first: it is the rarest, and most heads are done with at one look.
             parts = sorted(set(words(file)), key=len, reverse=True)
-            heads = {h.id: h for h in heads.values() if _mentions(db, h, file, parts)}
+            heads = {h.id: h for h in heads.values() if _mentions(call, db, h, file, parts)}
             candidates = [ranked for ranked in candidates if ranked.id in heads]
         relevant, rest = rank_records(candidates, terms, now)
 
@@ -109,7 +109,7 @@ def _recall(
             head = heads[ranked.id]
             revision = load_head(db, head)
             if revision is None:
-                leave_out(head.id)
+                call.on_damaged(head.id)
                 return None
             if not is_fit(head, revision):
                 return None
@@ -127,7 +127,9 @@ def _recall(
         return pack(relevant, rest, to_item, least_size, limit, byte_budget, scan_limited)
 
 
-def _mentions(db: Connection, head: Head, file: str, parts: Sequence[str]) -> bool:
+def _mentions(
+    call: Call, db: Connection, head: Head, file: str, parts: Sequence[str]
+) -> bool:
     """Whether the head's texts or quotes hold the path; its words are looked for first."""
     strong, weak = head.strong_tokens, head.weak_tokens
     for part in parts:  # as a piece of any word, which is quicker to tell than a whole one
@@ -137,7 +139,7 @@ def _mentions(db: Connection, head: Head, file: str, parts: Sequence[str]) -> bo
         return False
     revision = load_head(db, head)
     if revision is None:
-        leave_out(head.id)
+        call.on_damaged(head.id)
         return False
     quotes = (e.quote for e in revision.evidence if e.added_by == "revision")
     return any(mentions_path(text, file) for text in (*revision.body.texts, *quotes))

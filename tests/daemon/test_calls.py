@@ -9,9 +9,11 @@ import time
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 
 from mash_plugin import client
+from mash_plugin.cli.daemon import end_daemon
 from mash_plugin.daemon.log import Log
 from mash_plugin.daemon.requests import Requests
 from mash_plugin.errors import DaemonUnavailable, InvalidArgument, QuoteNotFound, Sandboxed
@@ -88,6 +90,21 @@ def test_no_acknowledged_record_is_lost_to_kills_and_none_is_there_twice(
     for thread in threads:
         thread.join(60)
     assert sorted(statements(place)) == sorted(set(acknowledged))
+
+
+def test_a_damaged_record_is_named_in_the_log_without_its_text(
+    place: Place, session: ClaudeTranscript
+) -> None:
+    damaged = place.call("record", candidate("Use Qdrant."))["id"]
+    end_daemon(place.paths)
+    store = apsw.Connection(place.paths.store)
+    store.execute("DROP TRIGGER revisions_immutable")
+    store.execute("UPDATE revisions SET statement = 'something else'")
+    store.close()
+    assert statements(place) == []
+    log = Path(place.paths.log).read_text()
+    assert f"damaged-record id={damaged}" in log
+    assert "something" not in log
 
 
 @pytest.mark.spec("R-183")
