@@ -165,7 +165,7 @@ def lease(paths: Paths) -> Iterator[None]:
         yield
     finally:
         is_over.set()
-        for connection in list(held):
+        for connection in held.copy():  # the thread takes ended ones out
             with suppress(OSError):
                 connection.shutdown(socket.SHUT_RDWR)
         thread.join(LEASE_PAUSE_S)

@@ -127,9 +127,7 @@ def _recall(
         return pack(relevant, rest, to_item, least_size, limit, byte_budget, scan_limited)
 
 
-def _mentions(
-    call: Call, db: Connection, head: Head, file: str, parts: Sequence[str]
-) -> bool:
+def _mentions(call: Call, db: Connection, head: Head, file: str, parts: Sequence[str]) -> bool:
     """Whether the head's texts or quotes hold the path; its words are looked for first."""
     strong, weak = head.strong_tokens, head.weak_tokens
     for part in parts:  # as a piece of any word, which is quicker to tell than a whole one

@@ -319,10 +319,11 @@ def test_versions_that_alternate_replace_each_other_once_a_minute(place: Place) 
     eventually(lambda: place.daemons() == [older.pid], "the refused one's daemon stays")
     line = b"mash/2 hook prompt-submit claude-code\n{}"
     for _ in range(3):
-        with client.connect(place.paths, 5) or socket.socket() as connection:
-            with suppress(BrokenPipeError, ConnectionResetError):  # it hangs up at the first line
-                connection.sendall(line)
-                assert connection.recv(9) == b""
+        connection = client.connect(place.paths, 5) or socket.socket()
+        # It hangs up at the first line.
+        with connection, suppress(BrokenPipeError, ConnectionResetError):
+            connection.sendall(line)
+            assert connection.recv(9) == b""
     assert place.daemons() == [older.pid]
     os.utime(Path(place.paths.run) / "replaced", (0, 0))
     with client.connect(place.paths, 5) or socket.socket() as connection:
