@@ -54,13 +54,13 @@ LIMIT :count;
 -- name: window_changes_at
 -- The next moment at which a record of the scope begins or ceases to be in force.
 SELECT min(at) FROM (
-  SELECT effective_at AS at FROM records
+  SELECT min(effective_at) AS at FROM records
   WHERE owner_id = :owner_id AND scope_kind = :scope_kind AND scope_value = :scope_value
-    AND retired = 0 AND effective_at > :now
+    AND effective_at > :now
   UNION ALL
-  SELECT valid_until FROM records
+  SELECT min(valid_until) FROM records
   WHERE owner_id = :owner_id AND scope_kind = :scope_kind AND scope_value = :scope_value
-    AND retired = 0 AND valid_until > :now);
+    AND valid_until > :now);
 
 -- name: record_version
 -- Changes with every change of records and links.

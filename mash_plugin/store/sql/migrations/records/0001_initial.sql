@@ -42,6 +42,10 @@ CREATE TABLE records (
   CHECK (retired = (state IN ('superseded','withdrawn','retracted')))) STRICT;
 CREATE INDEX records_window ON records(owner_id, scope_kind, scope_value, retired, evidence_stale, recorded_at DESC, record_id);
 CREATE INDEX records_dup ON records(owner_id, scope_kind, scope_value, interpretation_hash) WHERE retired = 0;
+CREATE INDEX records_begin ON records(owner_id, scope_kind, scope_value, effective_at)
+  WHERE effective_at IS NOT NULL;
+CREATE INDEX records_end ON records(owner_id, scope_kind, scope_value, valid_until)
+  WHERE valid_until IS NOT NULL;
 CREATE INDEX records_list ON records(recorded_at DESC, record_id);
 
 CREATE TABLE revisions (
