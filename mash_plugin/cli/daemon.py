@@ -2,20 +2,16 @@
 
 import json
 import os
-import signal
-import time
-from contextlib import suppress
 from typing import Any
 
 import click
 
 from mash_plugin import client, wire
-from mash_plugin.errors import DaemonUnavailable, MashError, Sandboxed, UpgradeNeeded
-from mash_plugin.paths import Paths, find_paths
+from mash_plugin.cli.stopping import DEAF_AFTER_S, end_daemon
+from mash_plugin.errors import DaemonUnavailable, UpgradeNeeded
+from mash_plugin.paths import find_paths
 
 NOT_REACHABLE = 3
-DEAF_AFTER_S = 2.0
-END_S = 15.0
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
@@ -90,58 +86,3 @@ def _tell(body: dict[str, Any], as_json: bool) -> int:
         if body.get("problem"):
             click.echo(f"But the store cannot be used: {body['problem']['message']}")
     return 0
-
-
-def end_daemon(paths: Paths) -> None:
-    """End the daemon and wait for it. Raises DaemonUnavailable when it cannot be ended."""
-    witness = client.watch(paths, DEAF_AFTER_S)
-    if witness is None:
-        return
-    pid = wire.peer_pid(witness)
-    deadline = time.monotonic() + END_S
-    try:
-        client.call("stop", {}, start=False, timeout_s=DEAF_AFTER_S, paths=paths)
-    except Sandboxed:
-        witness.close()
-        raise
-    except MashError:
-        if pid is not None and holds_lock(paths, pid):
-            _end_deaf(pid)
-    if not client.wait_for_end(witness, deadline):
-        raise DaemonUnavailable(f"The daemon (process {pid}) does not end; end it by hand.")
-
-
-def _end_deaf(pid: int) -> None:
-    """End a daemon that does not answer; the kernel named it, and it holds the lock."""
-    for number, pause_s in ((signal.SIGTERM, 0.0), (signal.SIGCONT, 3.0), (signal.SIGKILL, 0.0)):
-        with suppress(ProcessLookupError):
-            os.kill(pid, number)
-        until = time.monotonic() + pause_s
-        while _is_alive(pid) and time.monotonic() < until:
-            time.sleep(0.05)
-        if not _is_alive(pid):
-            return
-
-
-def holds_lock(paths: Paths, pid: int) -> bool:
-    """Whether the kernel says that this process holds the lifetime lock (Linux; else never)."""
-    try:
-        inode = os.stat(paths.daemon_lock).st_ino
-        with open("/proc/locks", encoding="ascii") as file:
-            rows = [line.split() for line in file]
-    except OSError:
-        return False
-    # 1: FLOCK  ADVISORY  WRITE 4021 fe:00:1234567 0 EOF
-    return any(
-        row[1] == "FLOCK" and row[4] == str(pid) and row[5].rpartition(":")[2] == str(inode)
-        for row in rows
-        if len(row) > 5
-    )
-
-
-def _is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return True

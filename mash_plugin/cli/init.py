@@ -115,8 +115,8 @@ def _set_up_store(paths: Paths) -> bool:
 
 def _replace_other_daemon(paths: Paths) -> bool:
     """After an upgrade the former daemon ends when its work is done; hooks reach the new one."""
-    from mash_plugin.cli.daemon import end_daemon
     from mash_plugin.cli.running import find_running
+    from mash_plugin.cli.stopping import end_daemon
 
     running = find_running(paths)
     if running is None or running.is_this:

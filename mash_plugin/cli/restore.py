@@ -6,7 +6,7 @@ import time
 
 import click
 
-from mash_plugin.cli.stopping import stop_daemon
+from mash_plugin.cli.stopping import free_store
 from mash_plugin.errors import InvalidArgument
 from mash_plugin.paths import find_paths
 
@@ -22,7 +22,7 @@ def restore(backup: str | None, yes: bool) -> None:
     paths = find_paths(os.environ)
     if not yes and store_report(paths).state not in ("missing", "damaged"):
         _ask(paths.store)
-    stop_daemon(paths)
+    free_store(paths)
     done = restore_store(paths, backup, time.time_ns() // 1_000_000)
     click.echo(f"Restored {paths.store} from {done.backup}.")
     if done.kept:

@@ -13,7 +13,7 @@ import click
 from mash_plugin.agents.hosts import HOSTS, Host
 from mash_plugin.agents.plugin import Place, remove_if_empty
 from mash_plugin.cli.memo import drop_memo, memo_of, read_memos
-from mash_plugin.cli.stopping import stop_daemon
+from mash_plugin.cli.stopping import free_store
 from mash_plugin.errors import InvalidArgument, MashError
 from mash_plugin.paths import Paths, find_paths, pin_file
 
@@ -42,7 +42,7 @@ def uninstall(data: bool, yes: bool) -> int:
         # The folder stays: an agent whose settings still name it would fail to load it.
         click.echo("mash: the rest was left as it is; run `mash uninstall` again then.", err=True)
         return 1
-    stop_daemon(paths)
+    free_store(paths)
     shutil.rmtree(paths.marketplace, ignore_errors=True)
     if removed:
         titles = " and ".join(dict.fromkeys(removed))

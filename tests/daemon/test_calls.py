@@ -13,7 +13,7 @@ import apsw
 import pytest
 
 from mash_plugin import client
-from mash_plugin.cli.daemon import end_daemon
+from mash_plugin.cli.stopping import end_daemon
 from mash_plugin.daemon.log import Log
 from mash_plugin.daemon.requests import Requests
 from mash_plugin.errors import DaemonUnavailable, InvalidArgument, QuoteNotFound, Sandboxed

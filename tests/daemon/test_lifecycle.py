@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from mash_plugin import client
+from mash_plugin.cli.stopping import free_store
 from mash_plugin.errors import DaemonUnavailable, MashError, UnsafePlace, UpgradeNeeded
 from tests.support.daemons import SESSION_START, Place, event
 from tests.support.polling import eventually
@@ -83,6 +84,14 @@ def test_a_stopped_process_is_called_hanging_and_can_be_replaced(place: Place) -
     assert mash(place, "daemon", "restart").returncode == 0
     daemon.wait(20)
     assert place.call("ping", start=False)["pid"] != daemon.pid
+
+
+def test_the_store_is_freed_from_a_process_that_hangs(place: Place) -> None:
+    daemon = place.start()
+    os.kill(daemon.pid, signal.SIGSTOP)
+    free_store(place.paths)
+    daemon.wait(20)
+    assert lock_is_free(place)
 
 
 def test_a_process_that_only_owns_the_socket_is_never_signalled(place: Place) -> None:
