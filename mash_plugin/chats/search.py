@@ -26,7 +26,7 @@ REORDERED, REORDER_CHARS = 60, 4_000
 MOST_HITS = 1_000
 SNIPPET_BEFORE, SNIPPET_CHARS, SNIPPET_SCAN = 60, 240, 20_000
 MASKED_CHARS = 2 * SNIPPET_SCAN
-FILE_CANDIDATES = 400
+FILE_HITS, FILE_CANDIDATES = 5_000, 400
 _FREQUENCIES: dict[tuple[str, str], tuple[int, int]] = {}
 FREQUENCIES_KEPT = 4_096
 _Filter = dict[str, str | int | None]
@@ -94,6 +94,7 @@ def chats_mentioning_file(
         "repository": project.identity,
         "project_path": None if project.identity else project.place,
         "exclude_session": exclude_session,
+        "hits": FILE_HITS,
         "limit": FILE_CANDIDATES,
     }
     absolute = f"{project.root.rstrip('/')}/{path}"

@@ -201,9 +201,9 @@ def _file_read(hook: _Hook) -> str:
     paths = list(dict.fromkeys(path for path in named if path))
     if not paths:
         return ""
-    found = parts.file_records(call, project, paths) if hook.may_recall else None
-    hook.let_go_first(found)
+    # The search of the chats runs outside the interpreter's lock: both go on at once.
     found_chats = parts.file_chats(call, project, paths, event.session_id)
+    found = parts.file_records(call, project, paths) if hook.may_recall else None
     records, chats = hook.take(found) or {}, hook.take(found_chats) or {}
     texts = (_file_text(hook, p, records.get(p, []), chats.get(p, [])) for p in paths)
     return "\n\n".join(text for text in texts if text)
