@@ -7,10 +7,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from mash_plugin.agents.events import TranscriptFile
-from mash_plugin.chats.found import Ready, Transcripts
 from mash_plugin.chats.read_ahead import ReadAhead, ReadingStoppedError, read_ahead
 from mash_plugin.chats.report import IndexReport, Progress
 from mash_plugin.chats.settle import Beginning, Settled, Surroundings, begin_next, settle
+from mash_plugin.chats.transcripts import Ready, Transcripts
 
 STRETCH_BYTES = 8 * 1024 * 1024
 """A citing call waits until one stretch is stored, some 40 ms, never for a full index."""

@@ -14,8 +14,8 @@ from mash_plugin.store.chats import SQL
 from mash_plugin.store.sqlite import Database
 
 if TYPE_CHECKING:  # the readers take 20 ms to import, and no hook waits for them
-    from mash_plugin.chats.found import Transcripts
     from mash_plugin.chats.settle import Surroundings
+    from mash_plugin.chats.transcripts import Transcripts
 
 STRETCH_BYTES = 8 * 1024 * 1024
 
@@ -84,7 +84,7 @@ class ChatIndex:
 
     @cached_property
     def _transcripts(self) -> "Transcripts":
-        from mash_plugin.chats.found import Transcripts
+        from mash_plugin.chats.transcripts import Transcripts
 
         return Transcripts(self.database, self._roots, self._is_forgotten, self._agent_named)
 

@@ -21,7 +21,7 @@ HEAVY += (
     "signal",
     "socket",
 )
-HEAVY += ("mash_plugin.tokens", "mash_plugin.chats.found", "mash_plugin.chats.search")
+HEAVY += ("mash_plugin.tokens", "mash_plugin.chats.transcripts", "mash_plugin.chats.search")
 
 
 @pytest.mark.parametrize("agent", ["claude-code", "codex"])
