@@ -241,7 +241,7 @@ class GroupProblem(MashError):
 
 
 class SharedNotConfigured(GroupProblem):
-    """No group is configured; see `mash group join`."""
+    """No group is configured."""
 
     code = "shared_not_configured"
 
