@@ -7,6 +7,7 @@ is not reachable, 4 sandboxed, 130 interrupted.
 import importlib
 import io
 import os
+import signal
 import sys
 from typing import NoReturn
 
@@ -66,6 +67,8 @@ def run(arguments: list[str]) -> int:
     try:
         result = cli.main(arguments, prog_name="mash", standalone_mode=False)
     except click.exceptions.Abort as error:
+        # A second ^C while Python ends would change the exit code.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
         # From a question: the cursor still stands behind it.
         lead = "\n" if error.__cause__ is None else ""
         print(f"{lead}mash: interrupted.", file=sys.stderr)
