@@ -16,7 +16,14 @@ def on_a_terminal(home: Home, typed: str | None, *command: str) -> tuple[int, st
     """Run a command on a pseudo terminal; when it asks, type the answer, or interrupt it."""
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
-        command, env=home.environment, cwd=home.home, stdin=theirs, stdout=theirs, stderr=theirs
+        command,
+        env=home.environment,
+        cwd=home.home,
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        # A run in the background of a script inherits that it is ignored.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     os.close(theirs)
     shown, deadline, has_answered = b"", time.monotonic() + 30, False
