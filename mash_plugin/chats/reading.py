@@ -124,10 +124,6 @@ def list_chats(
     *,
     repository: str | None = None,
     project_path: str | None = None,
-    source: str | None = None,
-    since: int | None = None,
-    exclude_session: str | None = None,
-    with_subagents: bool = False,
 ) -> tuple[list[Chat], bool]:
     """A page of chats, newest first, and whether another follows."""
     rows = db.all(
@@ -135,10 +131,6 @@ def list_chats(
         {
             "repository": repository,
             "project_path": project_path,
-            "source": source,
-            "since": since,
-            "exclude_session": exclude_session,
-            "with_subagents": with_subagents,
             "limit": limit + 1,
             "offset": offset,
         },

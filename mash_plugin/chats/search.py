@@ -54,7 +54,6 @@ def search_chats(
     repository: str | None = None,
     project_path: str | None = None,
     chat_id: str | None = None,
-    source: str | None = None,
     shown: Callable[[str], str] = str,
 ) -> tuple[list[Hit], bool]:
     """The best messages for a query, each once, and whether more follow.
@@ -68,7 +67,6 @@ def search_chats(
         "repository": repository,
         "project_path": project_path,
         "chat_id": chat_id,
-        "source": source,
     }
     last = min(offset + limit, MOST_HITS) + 1
     terms = list(dict.fromkeys(words(query[:QUERY_CHARS])))[:QUERY_TERMS]

@@ -144,10 +144,7 @@ SELECT c.chat_id, c.source, c.session_id, c.title, c.project_path, c.repository_
 FROM chats AS c
 WHERE (:repository IS NULL OR c.repository_identity = :repository)
   AND (:project_path IS NULL OR c.project_path = :project_path)
-  AND (:source IS NULL OR c.source = :source)
-  AND (:since IS NULL OR c.last_active_at >= :since)
-  AND (:exclude_session IS NULL OR c.session_id <> :exclude_session)
-  AND (:with_subagents OR c.is_subagent = 0)
+  AND c.is_subagent = 0
 ORDER BY c.last_active_at DESC, c.chat_no DESC LIMIT :limit OFFSET :offset;
 
 -- name: recent_by_repository
@@ -214,8 +211,7 @@ SELECT DISTINCT p.seq FROM chat_messages AS p JOIN chats AS c USING (chat_no, ge
 WHERE p.seq IN (SELECT value FROM json_each(:seqs))
   AND (:repository IS NULL OR c.repository_identity = :repository)
   AND (:project_path IS NULL OR c.project_path = :project_path)
-  AND (:chat_id IS NULL OR c.chat_id = :chat_id)
-  AND (:source IS NULL OR c.source = :source);
+  AND (:chat_id IS NULL OR c.chat_id = :chat_id);
 
 -- name: best_within  the best among the chats of a scope
 SELECT f.rowid, f.rank FROM messages_fts AS f
@@ -224,8 +220,7 @@ WHERE messages_fts MATCH :match AND EXISTS (
   WHERE p.seq = f.rowid
     AND (:repository IS NULL OR c.repository_identity = :repository)
     AND (:project_path IS NULL OR c.project_path = :project_path)
-    AND (:chat_id IS NULL OR c.chat_id = :chat_id)
-    AND (:source IS NULL OR c.source = :source))
+    AND (:chat_id IS NULL OR c.chat_id = :chat_id))
 ORDER BY f.rank LIMIT :limit;
 
 -- name: newest_within  the newest among the chats of a scope, looking back a bounded way
@@ -237,8 +232,7 @@ WHERE EXISTS (
   WHERE p.seq = f.seq
     AND (:repository IS NULL OR c.repository_identity = :repository)
     AND (:project_path IS NULL OR c.project_path = :project_path)
-    AND (:chat_id IS NULL OR c.chat_id = :chat_id)
-    AND (:source IS NULL OR c.source = :source))
+    AND (:chat_id IS NULL OR c.chat_id = :chat_id))
 ORDER BY f.seq DESC LIMIT :limit;
 
 -- name: found_messages  rows of a search with the chats that hold each
@@ -249,7 +243,6 @@ WHERE m.seq IN (SELECT value FROM json_each(:seqs))
   AND (:repository IS NULL OR c.repository_identity = :repository)
   AND (:project_path IS NULL OR c.project_path = :project_path)
   AND (:chat_id IS NULL OR c.chat_id = :chat_id)
-  AND (:source IS NULL OR c.source = :source)
 ORDER BY c.started_at, c.chat_no;
 
 -- name: mentions
