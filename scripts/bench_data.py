@@ -100,7 +100,7 @@ def write_transcripts(folder: Path | str, total_bytes: int, seed: int = 1) -> li
     written: list[Path] = []
     left = total_bytes
     while left > 0:
-        project = f"/home/dev/work/project-{len(written) % 9}"
+        project = f"/home/dev/code/project-{len(written) % 9}"
         session = str(uuid.UUID(int=rng.getrandbits(128), version=4))
         path = root / project.replace("/", "-") / f"{session}.jsonl"
         path.parent.mkdir(parents=True, exist_ok=True)
