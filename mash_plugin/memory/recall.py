@@ -1,15 +1,17 @@
 """A small packet of memory for one exact scope: window, rank, fit. Writes nothing."""
 
-from collections.abc import Callable, Sequence
+from collections import ChainMap
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
+from heapq import merge
 from typing import Any
 
 from mash_plugin.chats.reading import chat_of
 from mash_plugin.errors import ChatNotFound
 from mash_plugin.memory.call import Call
 from mash_plugin.memory.items import item_of, masking, status_of_head
-from mash_plugin.memory.scopes import real_folder, scope_of
-from mash_plugin.memory.windows import review_window
+from mash_plugin.memory.scopes import scope_of
+from mash_plugin.memory.windows import Placed, Window, review_window
 from mash_plugin.records.budget import pack
 from mash_plugin.records.files import mentions_path
 from mash_plugin.records.model import Revision, Scope
@@ -57,13 +59,13 @@ def recall_records(call: Call, request: dict[str, Any]) -> Item:
 def recall_for_hook(
     call: Call, scopes: Sequence[Scope], file: str | None, limit: int, byte_budget: int
 ) -> list[Item]:
-    """The best records of these scopes together, as one list of items.
+    """The best records of these scopes together, as one list of items; paths are real ones.
 
     Candidates that read like instructions to an agent stay out: nobody vouched for them.
     """
     packet = _recall(
         call,
-        [Scope(s.kind, real_folder(s.value)) if s.kind == "local_project" else s for s in scopes],
+        scopes,
         terms=[],
         file=file,
         limit=limit,
@@ -89,29 +91,31 @@ def _recall(
 ) -> Item:
     now, shown = call.now, masking(call.settings)
     with call.store.reading() as db:
-        owner, scopes = identity_of(db).owner, list(dict.fromkeys(scopes))
-        read = review_window if include_review else call.windows.get
-        found = [read(db, owner, scope, now) for scope in scopes]
-        heads = {id: head for window in found for id, head in window.heads.items()}
-        candidates = [ranked for window in found for ranked in window.ranked]
+        scopes = list(dict.fromkeys(scopes))
+        if include_review:
+            owner = identity_of(db).owner
+            found = [review_window(db, owner, scope, now) for scope in scopes]
+        else:
+            found = call.windows.find(db, scopes, now)
+        heads = ChainMap(*(window.heads for window in found))
         conflicts = frozenset[str]().union(*(window.conflicts for window in found))
         scan_limited = any(window.scan_limited for window in found)
-        if file is not None:
-            from mash_plugin.tokens import words
 
-            # The longest first: it is the rarest, and most heads are done with at one look.
-            parts = sorted(set(words(file)), key=len, reverse=True)
-            heads = {h.id: h for h in heads.values() if _mentions(call, db, h, file, parts)}
-            candidates = [ranked for ranked in candidates if ranked.id in heads]
-        relevant, rest = rank_records(candidates, terms, now)
+        def revision_of(head: Head) -> Revision | None:
+            return _revision(call, db, found, head)
+
+        candidates: list[Iterable[Placed]] = [window.ordered for window in found]
+        if file is not None:
+            candidates = [_naming(window, file, revision_of) for window in found]
+        relevant: Iterable[Ranked] = (ranked for _, ranked in merge(*candidates))
+        rest: Iterable[Ranked] = ()
+        if terms:
+            relevant, rest = rank_records(list(relevant), terms, now)
 
         def to_item(ranked: Ranked) -> Item | None:
             head = heads[ranked.id]
-            revision = load_head(db, head)
-            if revision is None:
-                call.on_damaged(head.id)
-                return None
-            if not is_fit(head, revision):
+            revision = revision_of(head)
+            if revision is None or not is_fit(head, revision):
                 return None
             status = status_of_head(head, now)
             return item_of(head, revision, status, head.id in conflicts, shown)
@@ -127,17 +131,29 @@ def _recall(
         return pack(relevant, rest, to_item, least_size, limit, byte_budget, scan_limited)
 
 
-def _mentions(call: Call, db: Connection, head: Head, file: str, parts: Sequence[str]) -> bool:
-    """Whether the head's texts or quotes hold the path; its words are looked for first."""
-    strong, weak = head.strong_tokens, head.weak_tokens
-    for part in parts:  # as a piece of any word, which is quicker to tell than a whole one
-        if part not in strong and part not in weak:
-            return False
-    if not {*strong.split(), *weak.split()}.issuperset(parts):
-        return False
-    revision = load_head(db, head)
-    if revision is None:
-        call.on_damaged(head.id)
-        return False
+def _naming(
+    window: Window, file: str, revision_of: Callable[[Head], Revision | None]
+) -> Iterator[Placed]:
+    """The records of a window that name the file, in order; its words are looked for first."""
+    from mash_plugin.tokens import words
+
+    parts = sorted(set(words(file)), key=len, reverse=True)  # the longest is the rarest
+    for placed in window.holding(parts):
+        revision = revision_of(window.heads[placed[1].id])
+        if revision is not None and _names(revision, file):
+            yield placed
+
+
+def _names(revision: Revision, file: str) -> bool:
     quotes = (e.quote for e in revision.evidence if e.added_by == "revision")
     return any(mentions_path(text, file) for text in (*revision.body.texts, *quotes))
+
+
+def _revision(call: Call, db: Connection, windows: Sequence[Window], head: Head) -> Revision | None:
+    window = next(w for w in windows if head.id in w.heads)
+    revision = window.revisions.get(head.id) or load_head(db, head)
+    if revision is None:
+        call.on_damaged(head.id)
+    else:
+        window.revisions[head.id] = revision
+    return revision

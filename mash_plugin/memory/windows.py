@@ -4,16 +4,19 @@ Hooks ask for the same few scopes again and again; fetching and preparing 256 he
 what an answer costs.
 """
 
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
 from typing import NamedTuple
 
 from mash_plugin.memory.items import status_of_head
 from mash_plugin.records.lifecycle import tier_of
-from mash_plugin.records.model import Scope
-from mash_plugin.records.ranking import Ranked
+from mash_plugin.records.model import Revision, Scope
+from mash_plugin.records.ranking import Ranked, Standing, standing, standings_change_at
 from mash_plugin.store.records import (
     Head,
     conflicted_among,
-    record_version,
+    owner_and_version,
     window,
     window_changes_at,
 )
@@ -24,13 +27,36 @@ KEPT = 16
 """Windows in memory: about 150 KB each when full."""
 
 
+Placed = tuple[Standing, Ranked]
+
+
 class Window(NamedTuple):
-    """The newest heads of one scope that recall may return, ready to be ranked."""
+    """The newest heads of one scope that recall may return, best first."""
 
     heads: dict[str, Head]
-    ranked: list[Ranked]
+    ordered: list[Placed]
     conflicts: frozenset[str]
     scan_limited: bool
+    text: str
+    """The words of all records in this order, a line each: one look finds those with a word."""
+    starts: list[int]
+    """Where each record's line begins."""
+    revisions: dict[str, Revision]
+    """Heads that were read, and found undamaged, since the window was made."""
+
+    def holding(self, parts: Sequence[str]) -> list[Placed]:
+        """Those records whose words hold all these words; the rarest word should come first."""
+        if not parts:
+            return self.ordered
+        found = []
+        at = self.text.find(parts[0])
+        while at >= 0:
+            number = bisect_right(self.starts, at) - 1
+            _, ranked = self.ordered[number]
+            if {*ranked.strong_tokens.split(), *ranked.weak_tokens.split()}.issuperset(parts):
+                found.append(self.ordered[number])
+            at = self.text.find(parts[0], self.starts[number + 1])
+        return found
 
 
 class _Kept(NamedTuple):
@@ -52,16 +78,23 @@ class Windows:
     def __init__(self) -> None:
         self._kept: dict[tuple[str, Scope], _Kept] = {}
 
-    def get(self, db: Connection, owner: str, scope: Scope, now: int) -> Window:
-        """The window of this moment, in the snapshot of `db`."""
-        version = record_version(db)
+    def find(self, db: Connection, scopes: Iterable[Scope], now: int) -> list[Window]:
+        """The windows of these scopes at this moment, in the snapshot of `db`."""
+        owner, version = owner_and_version(db)
+        return [self._get(db, owner, version, scope, now) for scope in scopes]
+
+    def _get(self, db: Connection, owner: str, version: int, scope: Scope, now: int) -> Window:
         kept = self._kept.get((owner, scope))
         if kept is not None and kept.holds(version, now):
             return kept.window
         made = current_window(db, owner, scope, now)
         if len(self._kept) >= KEPT:
             self._kept.clear()
-        until = window_changes_at(db, owner, scope, now)
+        changes = (
+            window_changes_at(db, owner, scope, now),
+            standings_change_at((ranked for _, ranked in made.ordered), now),
+        )
+        until = min((at for at in changes if at is not None), default=None)
         self._kept[owner, scope] = _Kept(made, version, now, until)
         return made
 
@@ -80,8 +113,11 @@ def review_window(db: Connection, owner: str, scope: Scope, now: int) -> Window:
 
 def _ready(found: list[Head], conflicts: frozenset[str], now: int) -> Window:
     heads = {head.id: head for head in found[:WINDOW]}
-    ranked = [_ranked(head, head.id in conflicts, now) for head in heads.values()]
-    return Window(heads, ranked, conflicts, len(found) > WINDOW)
+    all_ranked = [_ranked(head, head.id in conflicts, now) for head in heads.values()]
+    ordered = sorted((standing(ranked, now), ranked) for ranked in all_ranked)
+    lines = [f"{ranked.strong_tokens} {ranked.weak_tokens}\n" for _, ranked in ordered]
+    starts = [0, *accumulate(map(len, lines))]
+    return Window(heads, ordered, conflicts, len(found) > WINDOW, "".join(lines), starts, {})
 
 
 def _ranked(head: Head, conflicted: bool, now: int) -> Ranked:

@@ -1,7 +1,7 @@
 """The order of recall: matching words, tiers, bounded boosts."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 DAY_MS = 86_400_000
@@ -25,6 +25,10 @@ class Ranked(NamedTuple):
     """Words of the quotes."""
 
 
+Standing = tuple[int, bool, int, int, str]
+"""Sorts records: tier, the agent's after the person's, points, newest, ID."""
+
+
 def rank_records(
     window: Sequence[Ranked], query_terms: Sequence[str], now: int
 ) -> tuple[list[Ranked], list[Ranked]]:
@@ -34,12 +38,14 @@ def rank_records(
     newest, ID.
     """
     if not query_terms:
-        return sorted(window, key=lambda r: _key(r, 0, now)), []
+        return sorted(window, key=lambda r: standing(r, now)), []
     hits = _text_points(window, query_terms)
-    relevant = [(_key(r, points, now), r) for r, points in zip(window, hits, strict=True) if points]
+    relevant = [
+        (standing(r, now, points), r) for r, points in zip(window, hits, strict=True) if points
+    ]
     rest = [r for r, points in zip(window, hits, strict=True) if not points]
     relevant.sort(key=lambda pair: pair[0])
-    return [r for _, r in relevant], sorted(rest, key=lambda r: _key(r, 0, now))
+    return [r for _, r in relevant], sorted(rest, key=lambda r: standing(r, now))
 
 
 def boost(record: Ranked, now: int) -> int:
@@ -49,7 +55,23 @@ def boost(record: Ranked, now: int) -> int:
     return confirmed + round(RECENCY_POINTS * max(0.0, 1 - age_days / RECENCY_DAYS))
 
 
-def _key(record: Ranked, text_points: int, now: int) -> tuple[int, bool, int, int, str]:
+def standings_change_at(window: Iterable[Ranked], now: int) -> int | None:
+    """When the first of these records loses a point of its recency; None when none has any."""
+    return min((at for r in window if (at := _loses_point_at(r, now)) is not None), default=None)
+
+
+def _loses_point_at(record: Ranked, now: int) -> int | None:
+    age = now - record.recorded_at
+    points = round(RECENCY_POINTS * max(0.0, 1 - max(0, age) / DAY_MS / RECENCY_DAYS))
+    if not points:
+        return None
+    # `round` gives this many points down to half a point less.
+    last_age = RECENCY_DAYS * DAY_MS * (1 - (points - 0.5) / RECENCY_POINTS)
+    return max(now + 1, record.recorded_at + math.floor(last_age))
+
+
+def standing(record: Ranked, now: int, text_points: int = 0) -> Standing:
+    """The place of one record in the order."""
     agents_last = record.tier == 0 and record.is_agents_decision
     points = text_points + boost(record, now)
     return (record.tier, agents_last, -points, -record.recorded_at, record.id)

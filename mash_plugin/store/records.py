@@ -123,10 +123,10 @@ def window(
     return list(islice(merge(*parts, key=lambda h: (-h.recorded_at, h.id)), count))
 
 
-def record_version(db: Connection) -> int:
-    """A number that grows with every change of records and links."""
-    row = db.one(_SQL.record_version)
-    return int(row[0]) if row else 0
+def owner_and_version(db: Connection) -> tuple[str, int]:
+    """The local owner, and a number that grows with every change of records and links."""
+    row = db.one(_SQL.owner_and_version)
+    return (str(row[0]), int(row[1])) if row else ("", 0)
 
 
 def window_changes_at(db: Connection, owner: str, scope: Scope, now: int) -> int | None:

@@ -62,9 +62,9 @@ SELECT min(at) FROM (
   WHERE owner_id = :owner_id AND scope_kind = :scope_kind AND scope_value = :scope_value
     AND valid_until > :now);
 
--- name: record_version
--- Changes with every change of records and links.
-SELECT version FROM record_version;
+-- name: owner_and_version
+-- The version changes with every change of records and links.
+SELECT CAST(value AS TEXT), version FROM meta, record_version WHERE key = 'owner_id';
 
 -- name: review_window
 -- One of the four parts of the index that recall with include_review joins.
