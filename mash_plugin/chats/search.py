@@ -97,14 +97,13 @@ def chats_mentioning_file(
     }
     absolute = f"{project.root.rstrip('/')}/{path}"
     found: dict[int, Chat] = {}
-    for row in db.raw.execute(SQL.mentions, keys):
-        chat = as_chat(row[1:])
-        if chat.number in found:
-            continue
-        if mentions_path(row[0], path) or mentions_path(row[0], absolute):
-            found[chat.number] = chat
-    newest = sorted(found.values(), key=lambda c: (-(c.last_active_at or 0), c.id))
-    return newest[:limit]
+    for row in db.raw.execute(SQL.mentions, keys):  # the newest chats first
+        text, number = row[0], row[-1]
+        if number not in found and (mentions_path(text, path) or mentions_path(text, absolute)):
+            found[number] = as_chat(row[1:])
+            if len(found) == limit:
+                break
+    return list(found.values())
 
 
 class _Attempt(NamedTuple):

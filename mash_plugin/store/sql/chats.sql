@@ -246,21 +246,24 @@ WHERE m.seq IN (SELECT value FROM json_each(:seqs))
 ORDER BY c.started_at, c.chat_no;
 
 -- name: mentions
--- Messages of a project that hold a phrase, the newest first, among its newest hits anywhere. The
--- plus keeps FTS5 from walking backwards, which costs ten times as much as sorting what it finds.
+-- Messages of a project that hold a phrase, those of the newest chats first, among its newest hits
+-- anywhere; texts are read as they are asked for. The plus keeps FTS5 from walking backwards,
+-- which costs ten times as much as sorting what it finds.
 WITH hits AS MATERIALIZED (
   SELECT rowid AS seq FROM messages_fts WHERE messages_fts MATCH :match
-  ORDER BY +rowid DESC LIMIT :hits)
+  ORDER BY +rowid DESC LIMIT :hits),
+placed AS MATERIALIZED (
+  SELECT seq, chat_no FROM hits
+  JOIN chat_messages AS p USING (seq) JOIN chats AS c USING (chat_no, generation)
+  WHERE c.is_subagent = 0
+    AND (:repository IS NULL OR c.repository_identity = :repository)
+    AND (:project_path IS NULL OR c.project_path = :project_path)
+    AND (:exclude_session IS NULL OR c.session_id <> :exclude_session)
+  ORDER BY coalesce(c.last_active_at, 0) DESC, c.chat_id, seq DESC LIMIT :limit)
 SELECT m.text,
        c.chat_id, c.source, c.session_id, c.title, c.project_path, c.repository_identity,
        c.started_at, c.last_active_at, c.fingerprint, c.is_subagent, c.message_count, c.chat_no
-FROM hits JOIN messages AS m USING (seq)
-JOIN chat_messages AS p USING (seq) JOIN chats AS c USING (chat_no, generation)
-WHERE c.is_subagent = 0
-  AND (:repository IS NULL OR c.repository_identity = :repository)
-  AND (:project_path IS NULL OR c.project_path = :project_path)
-  AND (:exclude_session IS NULL OR c.session_id <> :exclude_session)
-ORDER BY hits.seq DESC LIMIT :limit;
+FROM placed CROSS JOIN messages AS m USING (seq) CROSS JOIN chats AS c USING (chat_no);
 
 -- name: counts
 SELECT (SELECT count(*) FROM chats), (SELECT coalesce(sum(message_count), 0) FROM chats),
