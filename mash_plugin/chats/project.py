@@ -199,12 +199,17 @@ def _identity(root: str, git_folder: str) -> str | None:
     settings = _read_file(os.path.join(git_folder, "config"), _READ_LIMIT)
     if settings is None:
         return None
+    own = _read_file(os.path.join(passwd_home(), ".gitconfig"), _READ_LIMIT)
+    url = _origin_url(settings, own or "")
+    return normalise_remote(url, root) if url else None
+
+
+@lru_cache(maxsize=64)
+def _origin_url(settings: str, own: str) -> str | None:
+    """The remote `origin` in a repository's settings, as those and the person's own rewrite it."""
     values = _git_values(settings)
     url = next((v for s, name, k, v in values if (s, name, k) == ("remote", "origin", "url")), None)
-    if not url:
-        return None
-    own = _read_file(os.path.join(passwd_home(), ".gitconfig"), _READ_LIMIT)
-    return normalise_remote(_insteadof(url, values + _git_values(own or "")), root)
+    return _insteadof(url, values + _git_values(own)) if url else None
 
 
 def _insteadof(url: str, values: list[tuple[str, str, str, str]]) -> str:
@@ -293,9 +298,11 @@ def _read_file(path: str, limit: int) -> str | None:
     except (OSError, ValueError):
         return None
     try:
-        if not stat.S_ISREG(os.fstat(handle).st_mode):
+        found = os.fstat(handle)
+        if not stat.S_ISREG(found.st_mode):
             return None
-        return os.read(handle, limit).decode("utf-8", "replace")
+        # Room for `limit` bytes would take longer to get than the few that are there.
+        return os.read(handle, min(limit, found.st_size)).decode("utf-8", "replace")
     except OSError:
         return None
     finally:
