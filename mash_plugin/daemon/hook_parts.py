@@ -54,27 +54,45 @@ def path_in_project(project: Project, file: str) -> str | None:
     return path if path and plain.endswith("/" + path) else None
 
 
+def find(records: Sequence[Part[Any]], chats: Part[Any] | None, patience_until: float) -> None:
+    """Begin with these parts: in one thread, in their order, which is quickest for both.
+
+    Where the records take until `patience_until`, or something hangs already, the chats go
+    their own way.
+    """
+    if chats is None or not (_records_lane.is_free and _chats_lane.is_free):
+        if records:
+            _records_lane.begin(*records)
+        if chats is not None:
+            _chats_lane.begin(chats)
+        return
+    _records_lane.begin(*records, chats)
+    chats.wait(patience_until)
+    if not chats.is_begun:
+        _chats_lane.begin(chats)
+
+
 def project_records(call: Call, project: Project | None) -> Part[Records]:
-    """Begin to recall the project's records."""
+    """The project's records."""
     scopes = project_scopes(project)
-    return _records_lane.start(
+    return Part(
         lambda: recall_for_hook(call, scopes, None, RECORDS, SELECT_BYTES) if scopes else []
     )
 
 
 def changed_records(call: Call, project: Project | None, since: int) -> Part[Records]:
-    """Begin to recall the project's records that were saved after `since`."""
+    """The project's records that were saved after `since`."""
     scopes = project_scopes(project)
 
     def work() -> Records:
         found = recall_for_hook(call, scopes, None, SELECT_LIMIT, SELECT_BYTES) if scopes else []
         return [r for r in found if r["recorded_at"] > since][:RECORDS]
 
-    return _records_lane.start(work)
+    return Part(work)
 
 
 def personal_records(call: Call) -> Part[Records]:
-    """Begin to recall established preferences of the person, where they were asked for."""
+    """Established preferences of the person, where they were asked for."""
 
     def work() -> Records:
         found = recall_for_hook(call, [Scope("personal")], None, SELECT_LIMIT, SELECT_BYTES)
@@ -82,19 +100,17 @@ def personal_records(call: Call) -> Part[Records]:
             :PERSONAL
         ]
 
-    return _records_lane.start(work)
+    return Part(work)
 
 
 def file_records(call: Call, project: Project, paths: Sequence[str]) -> Part[dict[str, Records]]:
-    """Begin to recall the records that name these files."""
+    """The records that name these files."""
     scopes = project_scopes(project)
-    return _records_lane.start(
-        lambda: {p: recall_for_hook(call, scopes, p, RECORDS, SELECT_BYTES) for p in paths}
-    )
+    return Part(lambda: {p: recall_for_hook(call, scopes, p, RECORDS, SELECT_BYTES) for p in paths})
 
 
 def project_chats(call: Call, project: Project | None, session_id: str) -> Part[list[ChatHint]]:
-    """Begin to look up the project's recent chats."""
+    """The project's recent chats."""
 
     def work() -> list[ChatHint]:
         if project is None:
@@ -103,13 +119,13 @@ def project_chats(call: Call, project: Project | None, session_id: str) -> Part[
             found = recent_chats(db, project, CHATS, session_id, call.now)
         return _hints(call, found)
 
-    return _chats_lane.start(work)
+    return Part(work)
 
 
 def file_chats(
     call: Call, project: Project, paths: Sequence[str], session_id: str
 ) -> Part[dict[str, list[ChatHint]]]:
-    """Begin to look up earlier chats that mention these files."""
+    """Earlier chats that mention these files."""
 
     def work() -> dict[str, list[ChatHint]]:
         from mash_plugin.chats.search import chats_mentioning_file  # a session start needs none
@@ -118,7 +134,7 @@ def file_chats(
             found = {p: chats_mentioning_file(db, project, p, CHATS, session_id) for p in paths}
         return {path: _hints(call, chats) for path, chats in found.items()}
 
-    return _chats_lane.start(work)
+    return Part(work)
 
 
 def _hints(call: Call, chats: list[Chat]) -> list[ChatHint]:

@@ -1,9 +1,9 @@
 """What the four hooks answer. An answer never raises and never waits for a disk."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from mash_plugin.agents import agent_named
 from mash_plugin.agents.events import Agent, HookEvent
@@ -20,6 +20,8 @@ from mash_plugin.store.sessions import HookState, SessionState
 T = TypeVar("T")
 
 BUDGET_S = 0.1
+PATIENCE = 0.7
+"""The share of the budget that is left to the chats when the records are slow."""
 SOURCES = ("startup", "resume", "clear", "compact", "fork")
 
 
@@ -59,10 +61,9 @@ class _Hook(NamedTuple):
     def scope(self) -> dict[str, str]:
         return parts.saving_scope(self.project, self.event.agent, self.event.session_id)
 
-    def let_go_first(self, part: Part[T] | None) -> None:
-        """Give this part a head start: two threads at once take longer than one after the other."""
-        if part is not None:
-            part.value(self.until - BUDGET_S * 0.7)
+    def find(self, records: Sequence[Part[Any]], chats: Part[Any] | None) -> None:
+        """Set to work on these parts."""
+        parts.find(records, chats, self.until - BUDGET_S * PATIENCE)
 
     def take(self, part: Part[T] | None) -> T | None:
         """What this part found, unless it failed or is late: the other parts go without it."""
@@ -158,10 +159,10 @@ def _session_start(hook: _Hook) -> str:
     if not hook.node.hook_state.claim_block(event.session_id, source, call.now):
         return ""
     records = parts.project_records(call, hook.project) if hook.may_recall else None
-    hook.let_go_first(records)
     wants_personal = hook.may_recall and call.settings.personal_at_start
     personal = parts.personal_records(call) if wants_personal else None
     chats = parts.project_chats(call, hook.project, event.session_id)
+    hook.find([p for p in (records, personal) if p], chats)
     note = notes.saving(event.session_id, hook.scope) if hook.may_capture else ""
     shown, own, hints = hook.take(records), hook.take(personal), hook.take(chats)
     return context.session_start(shown or [], own or [], hints or [], note)
@@ -171,7 +172,9 @@ def _resumed(hook: _Hook, told_at: int) -> str:
     """What changed since: the rest still stands in the session's context."""
     if not hook.may_recall:
         return ""
-    changed = hook.take(parts.changed_records(hook.call, hook.project, told_at))
+    found = parts.changed_records(hook.call, hook.project, told_at)
+    hook.find([found], None)
+    changed = hook.take(found)
     if not changed:
         return ""
     hook.node.hook_state.note_block(hook.event.session_id, hook.call.now)
@@ -201,9 +204,9 @@ def _file_read(hook: _Hook) -> str:
     paths = list(dict.fromkeys(path for path in named if path))
     if not paths:
         return ""
-    # The search of the chats runs outside the interpreter's lock: both go on at once.
-    found_chats = parts.file_chats(call, project, paths, event.session_id)
     found = parts.file_records(call, project, paths) if hook.may_recall else None
+    found_chats = parts.file_chats(call, project, paths, event.session_id)
+    hook.find([found] if found else [], found_chats)
     records, chats = hook.take(found) or {}, hook.take(found_chats) or {}
     texts = (_file_text(hook, p, records.get(p, []), chats.get(p, [])) for p in paths)
     return "\n\n".join(text for text in texts if text)

@@ -14,16 +14,24 @@ IDLE_S = 60.0
 
 
 class Part(Generic[T]):
-    """One piece of an answer on its way."""
+    """One piece of an answer on its way; done by whichever thread comes to it first."""
 
     def __init__(self, work: Callable[[], T]) -> None:
         self._work = work
+        self._claim = threading.Lock()
         self._done = threading.Event()
         self._value: T | None = None
         self.error: BaseException | None = None
 
+    @property
+    def is_begun(self) -> bool:
+        """Whether a thread has come to it."""
+        return self._claim.locked()
+
     def run(self) -> None:
-        """Do the work; a failure is kept for the caller to report."""
+        """Do the work unless another thread does; a failure is kept for the caller to report."""
+        if not self._claim.acquire(blocking=False):
+            return
         try:
             self._value = self._work()
         except Exception as error:  # a part that fails is a part that is missing
@@ -32,13 +40,17 @@ class Part(Generic[T]):
 
     def refuse(self, error: BaseException) -> None:
         """Fail without doing the work."""
-        self.error = error
-        self._done.set()
+        if self._claim.acquire(blocking=False):
+            self.error = error
+            self._done.set()
+
+    def wait(self, until: float) -> bool:
+        """Whether it is done by that `time.monotonic()`."""
+        return self._done.wait(max(0.0, until - time.monotonic()))
 
     def value(self, until: float) -> T | None:
         """The result, or None when it failed or is not there at that `time.monotonic()`."""
-        self._done.wait(max(0.0, until - time.monotonic()))
-        return self._value if self._done.is_set() else None
+        return self._value if self.wait(until) else None
 
 
 class Lane:
@@ -47,30 +59,41 @@ class Lane:
     def __init__(self, name: str, threads: int = 2) -> None:
         self._name = name
         self._threads = threads
-        self._jobs: deque[Part[Any]] = deque()
+        self._jobs: deque[tuple[Part[Any], ...]] = deque()
         self._changed = threading.Condition()
         self._running = 0
         self._idle = 0
 
+    @property
+    def is_free(self) -> bool:
+        """Whether nothing waits or hangs here."""
+        return self._running == self._idle and not self._jobs
+
     def start(self, work: Callable[[], T]) -> Part[T]:
         """Begin this work beside the caller."""
         part = Part(work)
+        self.begin(part)
+        return part
+
+    def begin(self, *parts: Part[Any]) -> None:
+        """Let one thread do these parts, one after the other."""
         with self._changed:
             if len(self._jobs) >= BACKLOG:
-                part.refuse(TimeoutError(f"the {self._name} lane is full"))
-                return part
-            self._jobs.append(part)
+                for part in parts:
+                    part.refuse(TimeoutError(f"the {self._name} lane is full"))
+                return
+            self._jobs.append(parts)
             if len(self._jobs) > self._idle and self._running < self._threads:
                 threading.Thread(target=self._work, name=f"hook-{self._name}", daemon=True).start()
                 self._running += 1
             self._changed.notify()
-        return part
 
     def _work(self) -> None:
-        while part := self._next():
-            part.run()
+        while parts := self._next():
+            for part in parts:
+                part.run()
 
-    def _next(self) -> Part[Any] | None:
+    def _next(self) -> tuple[Part[Any], ...]:
         with self._changed:
             self._idle += 1
             self._changed.wait_for(lambda: self._jobs, IDLE_S)
@@ -78,4 +101,4 @@ class Lane:
             if self._jobs:
                 return self._jobs.popleft()
             self._running -= 1
-            return None
+            return ()
