@@ -4,7 +4,9 @@ import gc
 import os
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from mash_plugin.daemon.clock import now_ms
@@ -45,6 +47,7 @@ class Requests:
         self.has_answered = False
         self._opening = threading.Lock()
         self._tried_at = -REOPEN_AFTER_S
+        self._unlogged: deque[tuple[HookFrame, int, float, str]] = deque()
 
     def open(self) -> None:
         """Open the stores; what fails is kept for the callers. Raises nothing of ours."""
@@ -89,16 +92,24 @@ class Requests:
         except Exception as error:  # the hook's boundary: silence
             text, failure = b"", place_of(error)
         self.load.hooks_answered += 1
-        self.log.write(
-            "hook",
-            name=frame.name,
-            agent=frame.agent,
-            bytes=len(frame.body),
-            answer=len(text),
-            ms=(time.monotonic() - began) * 1000,
-            failure=failure,
-        )
+        took_ms = (time.monotonic() - began) * 1000
+        self._unlogged.append((frame, len(text), took_ms, failure))
         return text if not text or text.endswith(b"\n") else text + b"\n"
+
+    def log_hooks(self) -> None:
+        """Log the hooks answered since: afterwards, for no client waits for a line of the log."""
+        with suppress(IndexError):  # another thread may take the last one
+            while self._unlogged:
+                frame, answer, took_ms, failure = self._unlogged.popleft()
+                self.log.write(
+                    "hook",
+                    name=frame.name,
+                    agent=frame.agent,
+                    bytes=len(frame.body),
+                    answer=answer,
+                    ms=took_ms,
+                    failure=failure,
+                )
 
     def start_workers(self) -> "Workers":
         """The background work, begun when the first answer is out: no hook waits for it."""

@@ -57,6 +57,15 @@ class Connection:
         self.is_working = False
         self.is_lease = False
 
+    def say(self, reply: bytes) -> bytes:
+        """Send what goes out at once, from the thread that made it; returns the rest."""
+        with suppress(OSError):  # a full buffer, or a client that left: the loop finds out which
+            if reply:
+                reply = reply[self.socket.send(reply) :]
+            if not reply:
+                self.socket.shutdown(socket.SHUT_WR)
+        return reply
+
 
 class DaemonServer:
     """Serves until it is told to stop, is idle for long, or its socket is no longer its own."""
@@ -154,6 +163,7 @@ class DaemonServer:
                 connection = Connection(accepted, time.monotonic())
                 self._connections.add(connection)
                 self._selector.register(accepted, selectors.EVENT_READ, connection)
+                self._read(connection)  # a hook writes at once: its words are mostly there
             else:
                 accepted.close()
 
@@ -239,8 +249,10 @@ class DaemonServer:
         connection.is_working = True
 
         def job() -> None:
-            self._done.append((connection, think()))
+            reply = think()
+            self._done.append((connection, connection.say(reply)))
             self._wake()
+            self._requests.log_hooks()
 
         pool.submit(job)
 
