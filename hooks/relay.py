@@ -169,8 +169,10 @@ def converse(connection, first_line, first):
                 continue
             chunk = receive(connection)
             reply += chunk
-            if not chunk or len(reply) > REPLY_LIMIT:
-                return reply if not chunk else b""
+            if len(reply) > REPLY_LIMIT:
+                return b""
+            if not chunk or reply.endswith(b"\n"):  # one line: no need to wait for the end
+                return reply
 
 
 def send(connection, data):

@@ -22,7 +22,7 @@ from mash_plugin.paths import find_paths
 from tests.support.homes import ROOT, clients_folder
 
 FIXED = Launch("/opt/mash/current/bin/python", ("/opt/mash/current/bin/mash", "mcp"), None)
-FROZEN = "be2c88f0f8b818a94ab1a896324a80bd99834d46e0fa2c31d6e00f8e9f26b702"
+FROZEN = "ac04fb5ce6a80a08973f620418ba4707212130c771868ebd62eaef85e99dc8d5"
 """Another value makes every Codex user review the hooks again: change it only with a line in
 CHANGELOG.md that tells them."""
 
