@@ -35,6 +35,9 @@ class Node:
         self._environ = {k: v for k, v in environ.items() if k not in ROOT_VARIABLES}
         self._places: list[dict[str, str]] = [{}]
         self._windows = Windows()
+        self._roots: tuple[Settings, tuple[dict[str, str], ...], list[tuple[str, str]]] | None = (
+            None
+        )
         self._settings: dict[tuple[object, ...], Settings] = {}
         self._known: Tables | None = None
         """The last settings that could be read: they hold while the file is broken."""
@@ -78,11 +81,13 @@ class Node:
 
     def transcript_roots(self) -> list[tuple[str, str]]:
         """Every (agent, folder) that may hold transcripts, as far as hooks have told."""
-        settings = self.settings({})
-        roots: dict[tuple[str, str], None] = {}
-        for place in list(self._places):
-            roots.update(dict.fromkeys(agents.transcript_roots(settings, self._environ | place)))
-        return list(roots)
+        settings, places = self.settings({}), tuple(self._places)
+        if self._roots is None or self._roots[:2] != (settings, places):
+            found: dict[tuple[str, str], None] = {}
+            for place in places:
+                found |= dict.fromkeys(agents.transcript_roots(settings, self._environ | place))
+            self._roots = (settings, places, list(found))
+        return self._roots[2]
 
     @property
     def must_exit(self) -> bool:

@@ -44,8 +44,8 @@ def local_date(at_ms: object, zone: tzinfo | None) -> str:
         moment = datetime.fromtimestamp(at_ms / 1000, UTC).astimezone(zone)
     except (ValueError, OverflowError, OSError):
         return "unknown"
-    offset = moment.strftime("%z")
-    return f"{moment:%Y-%m-%d %H:%M} UTC{offset[:3]}:{offset[3:5]}"
+    shown = moment.isoformat(" ", "minutes")
+    return f"{shown[:-6]} UTC{shown[-6:]}"
 
 
 def fit_lines(lines: list[str], budget: int) -> list[str]:
