@@ -47,6 +47,11 @@ def get_record(call: Call, request: dict[str, Any]) -> Item:
             if is_forgotten(db, request["id"]):
                 raise Forgotten(f"Record {request['id']} was removed; its text is gone.")
             raise NotFound(f"There is no record {request['id']!r}.")
+        if head.hidden_at is not None:
+            raise Forgotten(
+                f"Record {head.id} was forgotten by an agent and is removed for good a day later."
+                " Until then the person can bring it back: `mash undo`."
+            )
         if denied.has_scope(head.scope_kind, head.scope_value):
             raise denied.refusal(f"record {head.id}")
         revision = load_head(db, head)

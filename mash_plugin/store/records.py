@@ -38,6 +38,8 @@ class Head(NamedTuple):
     confirmations: int
     strong_tokens: str
     weak_tokens: str
+    hidden_at: int | None
+    """When an agent took it out of sight; nothing shows it, it goes a day later."""
 
 
 class Linked(NamedTuple):

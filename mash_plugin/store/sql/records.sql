@@ -32,20 +32,22 @@ VALUES (
 -- What default recall may return, newest first, straight from the index records_window.
 SELECT record_id, owner_id, kind, scope_kind, scope_value, head_revision, review, state, retired,
   decided_by, effective_at, valid_until, recorded_at, evidence_stale, confirmations,
-  strong_tokens, weak_tokens
+  strong_tokens, weak_tokens, hidden_at
 FROM records r
 WHERE owner_id = :owner_id AND scope_kind = :scope_kind AND scope_value = :scope_value
-  AND retired = 0 AND evidence_stale = 0
+  AND retired = 0 AND evidence_stale = 0 AND hidden_at IS NULL
   AND (effective_at IS NULL OR effective_at <= :now)
   AND (valid_until IS NULL OR :now < valid_until)
   AND NOT EXISTS (
     SELECT 1 FROM links l JOIN records o ON o.record_id = l.to_record
     WHERE l.from_record = r.record_id AND l.relation = 'contradicts' AND o.retired = 0
+      AND o.hidden_at IS NULL
       AND (o.effective_at IS NULL OR o.effective_at <= :now)
       AND (o.valid_until IS NULL OR :now < o.valid_until))
   AND NOT EXISTS (
     SELECT 1 FROM links l JOIN records o ON o.record_id = l.from_record
     WHERE l.to_record = r.record_id AND l.relation = 'contradicts' AND o.retired = 0
+      AND o.hidden_at IS NULL
       AND (o.effective_at IS NULL OR o.effective_at <= :now)
       AND (o.valid_until IS NULL OR :now < o.valid_until))
 ORDER BY recorded_at DESC, record_id
@@ -56,11 +58,11 @@ LIMIT :count;
 SELECT min(at) FROM (
   SELECT min(effective_at) AS at FROM records
   WHERE owner_id = :owner_id AND scope_kind = :scope_kind AND scope_value = :scope_value
-    AND effective_at > :now
+    AND effective_at > :now AND hidden_at IS NULL
   UNION ALL
   SELECT min(valid_until) FROM records
   WHERE owner_id = :owner_id AND scope_kind = :scope_kind AND scope_value = :scope_value
-    AND valid_until > :now);
+    AND valid_until > :now AND hidden_at IS NULL);
 
 -- name: owner_and_version
 -- The version changes with every change of records and links.
@@ -70,10 +72,10 @@ SELECT CAST(value AS TEXT), version FROM meta, record_version WHERE key = 'owner
 -- One of the four parts of the index that recall with include_review joins.
 SELECT record_id, owner_id, kind, scope_kind, scope_value, head_revision, review, state, retired,
   decided_by, effective_at, valid_until, recorded_at, evidence_stale, confirmations,
-  strong_tokens, weak_tokens
+  strong_tokens, weak_tokens, hidden_at
 FROM records
 WHERE owner_id = :owner_id AND scope_kind = :scope_kind AND scope_value = :scope_value
-  AND retired = :retired AND evidence_stale = :evidence_stale
+  AND retired = :retired AND evidence_stale = :evidence_stale AND hidden_at IS NULL
 ORDER BY recorded_at DESC, record_id
 LIMIT :count;
 
@@ -81,33 +83,37 @@ LIMIT :count;
 -- Those of the given records that are in force and have a contradicting link to another one.
 SELECT r.record_id
 FROM json_each(:record_ids) j JOIN records r ON r.record_id = j.value
-WHERE r.retired = 0
+WHERE r.retired = 0 AND r.hidden_at IS NULL
   AND (r.effective_at IS NULL OR r.effective_at <= :now)
   AND (r.valid_until IS NULL OR :now < r.valid_until)
   AND (EXISTS (
       SELECT 1 FROM links l JOIN records o ON o.record_id = l.to_record
       WHERE l.from_record = r.record_id AND l.relation = 'contradicts' AND o.retired = 0
+        AND o.hidden_at IS NULL
         AND (o.effective_at IS NULL OR o.effective_at <= :now)
         AND (o.valid_until IS NULL OR :now < o.valid_until))
     OR EXISTS (
       SELECT 1 FROM links l JOIN records o ON o.record_id = l.from_record
       WHERE l.to_record = r.record_id AND l.relation = 'contradicts' AND o.retired = 0
+        AND o.hidden_at IS NULL
         AND (o.effective_at IS NULL OR o.effective_at <= :now)
         AND (o.valid_until IS NULL OR :now < o.valid_until)));
 
 -- name: get_head
+-- Also of a hidden record, since undo and removal start from it; its readers look at hidden_at.
 SELECT record_id, owner_id, kind, scope_kind, scope_value, head_revision, review, state, retired,
   decided_by, effective_at, valid_until, recorded_at, evidence_stale, confirmations,
-  strong_tokens, weak_tokens
+  strong_tokens, weak_tokens, hidden_at
 FROM records WHERE record_id = :record_id;
 
 -- name: list_heads
 -- One page of the complete list; every filter is optional and tests the head (R-095).
 SELECT record_id, owner_id, kind, scope_kind, scope_value, head_revision, review, state, retired,
   decided_by, effective_at, valid_until, recorded_at, evidence_stale, confirmations,
-  '' AS strong_tokens, '' AS weak_tokens
+  '' AS strong_tokens, '' AS weak_tokens, hidden_at
 FROM records r
-WHERE (:scope_kind IS NULL OR (scope_kind = :scope_kind AND scope_value = :scope_value))
+WHERE hidden_at IS NULL
+  AND (:scope_kind IS NULL OR (scope_kind = :scope_kind AND scope_value = :scope_value))
   AND (:kind IS NULL OR kind = :kind)
   AND (:state IS NULL OR state = :state)
   AND (:review IS NULL OR review = :review)
@@ -120,7 +126,7 @@ LIMIT :count OFFSET :start;
 -- A live record with the same interpretation, through the index records_dup.
 SELECT record_id FROM records
 WHERE owner_id = :owner_id AND scope_kind = :scope_kind AND scope_value = :scope_value
-  AND interpretation_hash = :interpretation_hash AND retired = 0
+  AND interpretation_hash = :interpretation_hash AND retired = 0 AND hidden_at IS NULL
 ORDER BY recorded_at, record_id LIMIT 1;
 
 -- name: get_revision
@@ -158,11 +164,13 @@ WHERE record_id = :record_id AND revision = :revision ORDER BY confirmed_at, mes
 -- Both directions, oldest first, with what is needed to tell whether a link is active.
 SELECT l.link_id, 'outgoing' AS direction, l.relation, l.recorded_at, o.record_id, o.head_revision,
   o.state, o.retired, o.effective_at, o.valid_until
-FROM links l JOIN records o ON o.record_id = l.to_record WHERE l.from_record = :record_id
+FROM links l JOIN records o ON o.record_id = l.to_record
+WHERE l.from_record = :record_id AND o.hidden_at IS NULL
 UNION ALL
 SELECT l.link_id, 'incoming', l.relation, l.recorded_at, o.record_id, o.head_revision,
   o.state, o.retired, o.effective_at, o.valid_until
-FROM links l JOIN records o ON o.record_id = l.from_record WHERE l.to_record = :record_id
+FROM links l JOIN records o ON o.record_id = l.from_record
+WHERE l.to_record = :record_id AND o.hidden_at IS NULL
 ORDER BY 1, 2 LIMIT :count OFFSET :start;
 
 -- name: is_forgotten
