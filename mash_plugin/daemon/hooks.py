@@ -164,8 +164,9 @@ def _session_start(hook: _Hook) -> str:
     chats = parts.project_chats(call, hook.project, event.session_id)
     hook.find([p for p in (records, personal) if p], chats)
     note = notes.saving(event.session_id, hook.scope) if hook.may_capture else ""
-    shown, own, hints = hook.take(records), hook.take(personal), hook.take(chats)
-    return context.session_start(shown or [], own or [], hints or [], note)
+    shown, own = hook.take(records) or [], hook.take(personal) or []
+    hints = hook.take(chats) or []
+    return _noted(hook, [*shown, *own], hints, context.session_start(shown, own, hints, note))
 
 
 def _resumed(hook: _Hook, told_at: int) -> str:
@@ -178,7 +179,16 @@ def _resumed(hook: _Hook, told_at: int) -> str:
     if not changed:
         return ""
     hook.node.hook_state.note_block(hook.event.session_id, hook.call.now)
-    return context.resumed(changed)
+    return _noted(hook, changed, [], context.resumed(changed))
+
+
+def _noted(hook: _Hook, records: parts.Records, chats: list[context.ChatHint], text: str) -> str:
+    """The text; what of these stands in it counts as shown to the session (`mash log`)."""
+    ids = [r["id"] for r in records if r["id"] in text]
+    ids += [f"chat:{c.id}" for c in chats if c.id in text]
+    if ids:
+        hook.node.hook_state.note_shown(hook.event.session_id, ids, hook.call.now)
+    return text
 
 
 def _prompt_submit(hook: _Hook) -> str:

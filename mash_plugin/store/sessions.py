@@ -33,8 +33,9 @@ class SessionState:
         self.shown_sources: set[str] = set()
         self.shown: set[Shown] = set()
         self.unsaved_shown: dict[Shown, int] = {}
+        self.unsaved_dropped: dict[Shown, int] = {}
         self.forgot_shown = False
-        """A compaction emptied `shown`; the saved rows must go too."""
+        """A compaction emptied `shown`; the saved rows must tell so."""
 
 
 class HookState:
@@ -75,7 +76,8 @@ class HookState:
             session = self._sessions[session_id]
             if source == "compact":
                 session.shown.clear()
-                session.unsaved_shown.clear()
+                session.unsaved_dropped |= session.unsaved_shown
+                session.unsaved_shown = {}
                 session.forgot_shown = True
             elif source in session.shown_sources:
                 return False
@@ -88,6 +90,12 @@ class HookState:
         """Note that a resume showed what had changed until now."""
         with self._lock:
             self._sessions[session_id].last_full_block_at = now
+            self._changed(session_id)
+
+    def note_shown(self, session_id: str, ids: Iterable[str], now: int) -> None:
+        """Note what the block of a session's start or resume held; it may come again."""
+        with self._lock:
+            self._sessions[session_id].unsaved_shown.update({("", "", i): now for i in ids})
             self._changed(session_id)
 
     def claim_reminder(
@@ -162,8 +170,11 @@ class HookState:
                 if session is None:
                     continue
                 self._unsaved.add(unsaved.session_id)
-                if not session.forgot_shown:
+                if session.forgot_shown:
+                    session.unsaved_dropped |= unsaved.shown
+                else:
                     session.unsaved_shown = unsaved.shown | session.unsaved_shown
+                session.unsaved_dropped |= unsaved.dropped
                 session.forgot_shown |= unsaved.forgot_shown
 
     def _changed(self, session_id: str) -> None:
@@ -199,6 +210,7 @@ class _Unsaved(NamedTuple):
     session_id: str
     row: dict[str, object]
     shown: dict[Shown, int]
+    dropped: dict[Shown, int]
     forgot_shown: bool
 
 
@@ -212,25 +224,27 @@ def _take(session_id: str, session: SessionState) -> _Unsaved:
         "last_full_block_at": session.last_full_block_at,
         "shown_sources": " ".join(sorted(session.shown_sources)),
     }
-    unsaved = _Unsaved(session_id, row, session.unsaved_shown, session.forgot_shown)
-    session.unsaved_shown, session.forgot_shown = {}, False
+    unsaved = _Unsaved(
+        session_id, row, session.unsaved_shown, session.unsaved_dropped, session.forgot_shown
+    )
+    session.unsaved_shown, session.unsaved_dropped, session.forgot_shown = {}, {}, False
     return unsaved
 
 
 def _write(db: Connection, unsaved: _Unsaved) -> None:
     db.run(_sql.put_session, unsaved.row)
     if unsaved.forgot_shown:
-        db.run(_sql.delete_shown, {"session_id": unsaved.session_id})
-    db.run_many(
-        _sql.put_shown,
-        [
-            {
-                "session_id": unsaved.session_id,
-                "reader": reader,
-                "path": path,
-                "shown_id": shown_id,
-                "shown_at": at,
-            }
-            for (reader, path, shown_id), at in unsaved.shown.items()
-        ],
-    )
+        db.run(_sql.drop_shown, {"session_id": unsaved.session_id})
+    rows: list[Params] = [
+        {
+            "session_id": unsaved.session_id,
+            "reader": reader,
+            "path": path,
+            "shown_id": shown_id,
+            "shown_at": at,
+            "in_context": in_context,
+        }
+        for in_context, shown in ((0, unsaved.dropped), (1, unsaved.shown))
+        for (reader, path, shown_id), at in shown.items()
+    ]
+    db.run_many(_sql.put_shown, rows)

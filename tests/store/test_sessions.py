@@ -42,15 +42,33 @@ def test_a_new_daemon_goes_on_where_the_old_one_stopped(database):
     assert later.claim_shown("s", "", "a.py", ["r-1", "r-2"], NOW + 5) == {"r-2"}
 
 
-def test_a_compaction_forgets_what_was_shown_on_disk_too(database):
+def test_after_a_compaction_all_comes_again_on_disk_too_and_stays_in_the_log(database):
     state = HookState(database)
     state.touch("s", "codex", "file-read", NOW)
     state.claim_shown("s", "", "a.py", ["r-1"], NOW)
     state.flush(NOW)
+    state.note_shown("s", ["r-3"], NOW)
     state.claim_block("s", "compact", NOW + 1)
     state.claim_shown("s", "", "b.py", ["r-2"], NOW + 2)
     state.flush(NOW + 2)
-    assert _rows(database, "hook_files") == [("s", "", "b.py", "r-2", NOW + 2)]
+    assert _rows(database, "hook_files") == [
+        ("s", "", "", "r-3", NOW, 0),
+        ("s", "", "a.py", "r-1", NOW, 0),
+        ("s", "", "b.py", "r-2", NOW + 2, 1),
+    ]
+    later = HookState(database)
+    later.touch("s", "codex", "file-read", NOW + 3)
+    assert later.claim_shown("s", "", "a.py", ["r-1"], NOW + 3) == {"r-1"}
+    assert later.claim_shown("s", "", "b.py", ["r-2"], NOW + 3) == set()
+
+
+def test_a_block_that_comes_again_is_noted_again(database):
+    state = HookState(database)
+    state.touch("s", "codex", "session-start", NOW)
+    for at in (NOW, NOW + 1):
+        state.note_shown("s", ["r-1"], at)
+        state.flush(at)
+    assert [row[4] for row in _rows(database, "hook_files")] == [NOW, NOW + 1]
 
 
 def test_a_flush_that_fails_loses_nothing(database, monkeypatch):

@@ -5,7 +5,7 @@ SELECT agent, first_seen_at, last_activity_at, last_reminder_at, last_full_block
 FROM hook_sessions WHERE session_id = :session_id;
 
 -- name: list_shown
-SELECT reader, path, shown_id FROM hook_files WHERE session_id = :session_id;
+SELECT reader, path, shown_id FROM hook_files WHERE session_id = :session_id AND in_context = 1;
 
 -- name: put_session
 INSERT INTO hook_sessions (
@@ -18,13 +18,14 @@ ON CONFLICT (session_id) DO UPDATE SET
   last_activity_at = excluded.last_activity_at, last_reminder_at = excluded.last_reminder_at,
   last_full_block_at = excluded.last_full_block_at, shown_sources = excluded.shown_sources;
 
--- name: delete_shown
-DELETE FROM hook_files WHERE session_id = :session_id;
+-- name: drop_shown
+-- A compaction took it out of the context; that it was shown stays for `mash log`.
+UPDATE hook_files SET in_context = 0 WHERE session_id = :session_id;
 
 -- name: put_shown
-INSERT INTO hook_files (session_id, reader, path, shown_id, shown_at)
-VALUES (:session_id, :reader, :path, :shown_id, :shown_at)
-ON CONFLICT DO NOTHING;
+INSERT INTO hook_files (session_id, reader, path, shown_id, shown_at, in_context)
+VALUES (:session_id, :reader, :path, :shown_id, :shown_at, :in_context)
+ON CONFLICT DO UPDATE SET in_context = excluded.in_context;
 
 -- name: put_heartbeat
 INSERT INTO hook_heartbeats (agent, hook, seen_at) VALUES (:agent, :hook, :seen_at)

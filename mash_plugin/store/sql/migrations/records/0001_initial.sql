@@ -90,6 +90,7 @@ CREATE TABLE confirmations (
   confirmed_at INTEGER NOT NULL,
   PRIMARY KEY (record_id, revision, message_id),
   FOREIGN KEY (record_id, revision) REFERENCES revisions(record_id, revision) ON DELETE CASCADE) STRICT, WITHOUT ROWID;
+CREATE INDEX confirmations_at ON confirmations(confirmed_at);
 
 CREATE TABLE links (
   link_id INTEGER PRIMARY KEY,
@@ -101,6 +102,7 @@ CREATE TABLE links (
   UNIQUE (from_record, to_record, relation),
   CHECK (from_record <> to_record)) STRICT;
 CREATE INDEX links_in ON links(to_record, link_id);
+CREATE INDEX links_at ON links(recorded_at);
 
 -- Counts what may change the answer of recall, so that a window kept in memory is never old.
 CREATE TABLE record_version (
@@ -135,6 +137,7 @@ CREATE TABLE receipt_records (            -- which receipts must become tombston
   PRIMARY KEY (record_id, owner_id, op_key),
   FOREIGN KEY (owner_id, op_key) REFERENCES receipts(owner_id, op_key) ON DELETE CASCADE) STRICT, WITHOUT ROWID;
 CREATE TABLE record_tombstones (record_id TEXT PRIMARY KEY, forgotten_at INTEGER NOT NULL) STRICT;
+CREATE INDEX record_tombstones_at ON record_tombstones(forgotten_at);
 
 CREATE TABLE checkpoints (
   owner_id TEXT NOT NULL REFERENCES owners(owner_id),
@@ -160,10 +163,12 @@ CREATE TABLE hook_sessions (
 CREATE TABLE hook_files (
   session_id TEXT NOT NULL REFERENCES hook_sessions(session_id) ON DELETE CASCADE,
   reader TEXT NOT NULL,                   -- a subagent's ID, '' for the session's own agent
-  path TEXT NOT NULL,
+  path TEXT NOT NULL,                     -- '' at the start of the session
   shown_id TEXT NOT NULL,                 -- of a record, or `chat:ID`
   shown_at INTEGER NOT NULL,
-  PRIMARY KEY (session_id, reader, path, shown_id)) STRICT, WITHOUT ROWID;
+  in_context INTEGER NOT NULL DEFAULT 1 CHECK (in_context IN (0,1)),  -- 0: compacted since
+  PRIMARY KEY (session_id, reader, path, shown_id, shown_at)) STRICT, WITHOUT ROWID;
+CREATE INDEX hook_files_shown ON hook_files(shown_at);
 CREATE TABLE hook_heartbeats (            -- last hook seen per agent, for status and doctor
   agent TEXT NOT NULL, hook TEXT NOT NULL, seen_at INTEGER NOT NULL,
   PRIMARY KEY (agent, hook)) STRICT, WITHOUT ROWID;
