@@ -33,6 +33,9 @@ class ChatIndex:
         agent_named: Callable[[str], Agent | None] = agent_named,
     ) -> None:
         self.database = database
+        self.on_rebuilt: Callable[[str], None] = lambda _: None
+        """Called with each chat whose transcript turned out to be rewritten, but by `refresh_all`,
+        which tells them in its report."""
         self._roots = roots
         self._is_forgotten = is_forgotten
         self._agent_named = agent_named
@@ -108,6 +111,7 @@ class ChatIndex:
         if settled.rebuilt:
             for path in self._transcripts.beside(file):
                 self._refresh(file._replace(path=path), now)
+            self.on_rebuilt(settled.rebuilt)
         return settled.chat_id
 
     def _around(self, now: int, deny: Sequence[str]) -> "Surroundings":

@@ -48,6 +48,7 @@ class Node:
             self.store.close()
             raise
         self.chats = ChatIndex(self._chats_file, self.transcript_roots, deny=self._not_indexed)
+        self.chats.on_rebuilt = self._recheck
         self.hook_state = HookState(self.store, lambda: self.on_hook_state())
 
     def call(self, caller: Caller, now: int, switches: Mapping[str, str]) -> Call:
@@ -126,6 +127,14 @@ class Node:
             daily(self.store, self.paths.backups, now_ms())
         self._chats_file.close()
         self.store.close()
+
+    def _recheck(self, chat_id: str) -> None:
+        """Judge the citations of a rewritten chat before anything else is answered from it."""
+        from mash_plugin.memory.freshness import recheck
+
+        # What fails here is made up for after the next full index.
+        with suppress(MashError):
+            recheck(self.call(Caller(), now_ms(), {}), [chat_id])
 
     def _read_settings(self, switches: Mapping[str, str]) -> Settings:
         tables, problem = read_tables(self.paths.config_file)

@@ -1,10 +1,10 @@
-"""Do citations still match after a chat was indexed again (R-025, R-027)?"""
+"""Do citations still match after a chat was indexed again (R-024 to R-027)?"""
 
 from collections.abc import Iterable
 
 from mash_plugin.chats.reading import chat_of, message_by_id
 from mash_plugin.memory.call import Call
-from mash_plugin.records.evidence import status_of
+from mash_plugin.records.evidence import status_of, status_without_source
 from mash_plugin.records.model import Evidence, EvidenceStatus
 from mash_plugin.store.chats import SQL
 from mash_plugin.store.records import evidence_of_chat, set_evidence_status
@@ -20,10 +20,9 @@ def recheck(call: Call, chat_ids: Iterable[str]) -> int:
     touched: set[str] = set()
     with call.store.reading() as records, call.chats.database.reading() as chats:
         for chat_id in dict.fromkeys(chat_ids):
-            if chat_of(chats, chat_id) is None:
-                continue
+            is_known = chat_of(chats, chat_id) is not None
             for row, record_id, evidence in evidence_of_chat(records, chat_id):
-                status = _status(chats, evidence)
+                status = _status(chats, evidence) if is_known else status_without_source(evidence)
                 if status != evidence.status:
                     changes.append((row, status))
                     touched.add(record_id)
@@ -36,8 +35,7 @@ def recheck(call: Call, chat_ids: Iterable[str]) -> int:
 def recheck_rebuilt(call: Call) -> int:
     """Recheck every chat that was ever rewritten: whoever read it first, and whatever was lost.
 
-    A citing call or a hook may be the one that takes a rewritten transcript in, and a
-    daemon may end between the index and the check.
+    A daemon may end between the index and the check, and a record may be saved meanwhile.
     """
     with call.chats.database.reading() as db:
         chat_ids = [row[0] for row in db.all(SQL.rebuilt_chats)]

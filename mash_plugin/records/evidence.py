@@ -7,6 +7,7 @@ from mash_plugin.records.model import Author, Evidence, EvidenceStatus, Role
 KEPT_CHARS = 8_000
 """A cited message may be megabytes long; recall reads what is kept with every record."""
 
+_PERSONS = ("person", "inferred")
 _SAME = str.maketrans(
     {
         **dict.fromkeys("‘’‚‛ʼ", "'"),
@@ -68,13 +69,19 @@ def status_of(evidence: Evidence, text: str | None, role: Role, author: Author) 
     """What the newest index of its chat says about a citation; `text` None: no such message."""
     if text is None:
         return "missing"
-    if evidence.role == "unknown" or role == "unknown":
+    if "unknown" in (evidence.role, evidence.purpose, role):
         return "role_unknown"
     if role != evidence.role or (author == "agent") != (evidence.author == "agent"):
         return "role_changed"
-    if evidence.purpose == "endorsement" and author == "automated":
-        return "role_changed"
+    if evidence.author in _PERSONS and author not in _PERSONS:
+        return "role_unknown" if author == "unknown" else "role_changed"
     return "matching" if quote_occurs_in(evidence.quote, text) else "changed"
+
+
+def status_without_source(evidence: Evidence) -> EvidenceStatus:
+    """Its state while no index of its chat is at hand: as it was, but for older rows (R-024)."""
+    is_kept = "unknown" not in (evidence.role, evidence.purpose)
+    return evidence.status if is_kept else "role_unknown"
 
 
 def _find(quote: str, text: str) -> int | None:
