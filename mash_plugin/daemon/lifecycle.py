@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from mash_plugin.errors import UnsafePlace
 from mash_plugin.paths import SOCKET_NAME, Paths
+from mash_plugin.store.failpoint import failpoint as failpoint
 from mash_plugin.wire import PATH_LIMIT
 
 BACKLOG = 256
@@ -141,15 +142,6 @@ def may_replace(paths: Paths) -> bool:
         os.close(os.open(path, _LOCK_FLAGS, 0o600))
         os.utime(path)
     return True
-
-
-def failpoint(name: str) -> None:
-    """Die here when a test asks for it (MASH_FAILPOINT=NAME:kill)."""
-    wanted = os.environ.get("MASH_FAILPOINT")
-    if wanted == f"{name}:kill" and os.environ.get("MASH_TESTING") == "1":
-        import signal
-
-        os.kill(os.getpid(), signal.SIGKILL)
 
 
 def _own_name(paths: Paths) -> str:

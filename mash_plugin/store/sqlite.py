@@ -10,7 +10,8 @@ import apsw
 
 from mash_plugin.errors import DiskFull, MashError, ReadOnly, StoreBusy
 from mash_plugin.store import reserve
-from mash_plugin.store.connect import connect, connect_exclusive, connect_frozen
+from mash_plugin.store.connect import BUSY_MS, connect, connect_exclusive, connect_frozen
+from mash_plugin.store.failpoint import failpoint
 from mash_plugin.store.faults import disk_message, is_fatal, lost, translated
 from mash_plugin.store.mark import Mark
 from mash_plugin.store.unsaved import is_undone
@@ -19,6 +20,7 @@ Row = tuple[Any, ...]
 Params = Mapping[str, Any]
 Durability = Literal["FULL", "NORMAL"]
 Access = Literal["create", "existing", "exclusive", "frozen"]
+TRUNCATE_MS = 100
 
 
 class Connection:
@@ -75,6 +77,8 @@ class Database:
         self.check: threading.Thread | None = None
         """The check of the whole file after an unclean end, while it runs and after."""
         self.before_close: Callable[[], None] = lambda: None
+        self.on_unclean: Callable[[], None] = lambda: None
+        """Called when deleted text could not be scrubbed now: to be tried again soon."""
         self._access: Access = access
         self._local = threading.local()
         self._readers: list[apsw.Connection] = []
@@ -138,6 +142,25 @@ class Database:
             if self.mark:
                 reserve.keep(self.path)
 
+    def scrub(self) -> bool:
+        """Leave no byte of what was deleted in the file or its log.
+
+        False when a reader still needs the log: nothing is lost, to be tried again soon.
+        """
+        failpoint("after_commit_before_scrub")
+        start: int | None = 0
+        while start is not None:
+            with self._write_lock:
+                if self.problem:
+                    return False
+                self._refuse_if_stopped()
+                if not self._truncate_log():
+                    self.on_unclean()
+                    return False
+                failpoint("after_truncate_before_scrub")
+                start = self._zero_gaps(start)
+        return True
+
     @property
     def is_displaced(self) -> bool:
         """The file was moved, deleted or replaced while open; the connections still read it."""
@@ -170,6 +193,30 @@ class Database:
             if self.mark:
                 self.mark.release(is_clean=is_clean)
                 self.mark = None
+
+    def _truncate_log(self) -> bool:
+        """Whether the log is empty now; waits only a moment for readers, for writers wait too."""
+        self._frames = None
+        with self._guarded():
+            self._writer.raw.set_busy_timeout(TRUNCATE_MS)
+            try:
+                row = self._writer.one("PRAGMA wal_checkpoint(TRUNCATE)")
+            finally:
+                self._writer.raw.set_busy_timeout(BUSY_MS)
+        return bool(row and row[0] == 0)
+
+    def _zero_gaps(self, start: int) -> int | None:
+        from mash_plugin.store.scrub import zero_gaps
+
+        raw = self._writer.raw
+        with self._guarded():
+            raw.execute("BEGIN IMMEDIATE")  # nobody writes a log meanwhile
+            try:
+                return zero_gaps(self.path, start)
+            finally:
+                self._roll_back()
+                # What the cache holds of these pages would bring the old bytes back.
+                list(raw.execute("PRAGMA shrink_memory"))
 
     def _open(self) -> apsw.Connection:
         match self._access:
