@@ -4,7 +4,7 @@ import hashlib
 from pathlib import Path
 
 from mash_plugin.records.model import Body, Evidence, Revision, Scope
-from mash_plugin.store.records import insert_record
+from mash_plugin.store.changes import insert_record
 from mash_plugin.store.sqlite import Connection, Database
 from mash_plugin.tokens import words
 

@@ -80,6 +80,14 @@ class Memory:
             }
         )
 
+    def change(self, action: str, expected: Json, **fields: Any) -> Json:
+        """Change a record that a receipt names, under an operation ID of its own."""
+        operation_id = fields.pop("operation_id", f"operation-{next(self.numbers)}")
+        at = {"id": expected["id"], "revision": expected["revision"]}
+        return self.record(
+            {"operation_id": operation_id, "change": {"action": action, "expected": at, **fields}}
+        )
+
     def candidate(self, statement: str, session_id: str = "s-1", **change: Any) -> Json:
         """A candidate decision that rests on the first question of a session."""
         return self.create(

@@ -1,45 +1,51 @@
 """Apply one change: receipt, privacy, evidence, authority, and one transaction (R-044 to R-064)."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable
 from typing import Any
 
-from mash_plugin.chats.private import repeats_private_text
-from mash_plugin.chats.reading import chat_by_session, chat_of, messages_newest_first
 from mash_plugin.errors import (
-    ChatNotFound,
-    CredentialText,
     DuplicateRecord,
     Forgotten,
-    InvalidArgument,
-    OperationConflict,
-    PrivateText,
+    NotFound,
     RecordsDisabled,
-    ScopeMismatch,
+    RevisionConflict,
+    StoreDamaged,
 )
 from mash_plugin.memory.call import Call
-from mash_plugin.memory.cite import resolve_citations
 from mash_plugin.memory.denied import Denied
+from mash_plugin.memory.drafts import Draft, cite, prepare, tokens_of
+from mash_plugin.memory.forget import KEEP_HIDDEN_MS, after_removal, remove_record
 from mash_plugin.memory.items import status_of_head
+from mash_plugin.memory.operation import Operation
 from mash_plugin.memory.scopes import scope_of
-from mash_plugin.privacy import credential_kind, split_private
-from mash_plugin.records.authority import Cited, check_authority, warnings_of
+from mash_plugin.records.authority import check_authority
 from mash_plugin.records.duplicates import interpretation_hash
-from mash_plugin.records.lifecycle import check_created_state
-from mash_plugin.records.model import Body, Revision, Scope
-from mash_plugin.records.suspicion import reads_like_instruction
-from mash_plugin.store.operations import (
-    Identity,
-    add_receipt,
-    find_receipt,
-    identity_of,
-    operation_key,
-    request_key,
+from mash_plugin.records.model import Body, Revision
+from mash_plugin.records.transitions import (
+    End,
+    check_created_state,
+    check_link,
+    check_revision,
+    check_supersede,
+    counted_by_confirm,
+    may_forget_at_once,
 )
-from mash_plugin.store.records import find_live, insert_record
+from mash_plugin.store.changes import (
+    add_confirmations,
+    add_link,
+    add_revision,
+    hide,
+    insert_record,
+    remove_link,
+)
+from mash_plugin.store.operations import identity_of
+from mash_plugin.store.records import Head, find_live, get_head, is_forgotten, load_head
 from mash_plugin.store.sqlite import Connection
-from mash_plugin.tokens import words
 
-TOOL_CALL_LOOKBACK = 200
+BACKUPS_KEEP = (
+    "Backups made before now still hold the text; the person removes it there with"
+    " `mash backup rewrite`."
+)
 Json = dict[str, Any]
 
 
@@ -50,198 +56,287 @@ def apply_change(call: Call, request: Json) -> Json:
     transaction, so that any number of parallel sends has one effect.
     """
     with call.store.reading() as db:
-        operation = _Operation(identity_of(db), request)
+        operation = Operation(identity_of(db), "record", request)
         if replay := operation.replay(db):
             return replay
     change = request["change"]
-    if not call.settings.records_enabled:
+    # What is remembered can be forgotten whatever is switched off (R-139).
+    if not call.settings.records_enabled and change["action"] != "forget":
         raise RecordsDisabled
-    if change["action"] != "create":
-        raise InvalidArgument(
-            f"The action {change['action']!r} comes with a later version; this one knows create."
-        )
-    return _create(call, operation, change)
+    return _ACTIONS[change["action"]](call, operation, change)
 
 
-class _Operation:
-    """One operation ID with its request, as the receipts know them."""
-
-    def __init__(self, identity: Identity, request: Json) -> None:
-        self.identity = identity
-        self.operation_id: str = request["operation_id"]
-        self.op_key = operation_key(identity, self.operation_id)
-        self.request_key = request_key(identity, "record", request)
-
-    def replay(self, db: Connection) -> Json | None:
-        """The first receipt, for a retry; raises OperationConflict or Forgotten."""
-        found = find_receipt(db, self.identity, self.op_key)
-        if found is None:
-            return None
-        if found.receipt is None:
-            raise Forgotten("What that operation saved was removed; its text is gone.")
-        if found.request_key != self.request_key:
-            raise OperationConflict
-        return self._answer(found.receipt, replayed=True)
-
-    def save(self, db: Connection, receipt: Json) -> Json:
-        """Keep the receipt, in the transaction of its change."""
-        add_receipt(db, self.identity, self.op_key, self.request_key, receipt, receipt["id"])
-        return self._answer(receipt, replayed=False)
-
-    def _answer(self, receipt: Json, replayed: bool) -> Json:
-        return {"operation_id": self.operation_id, **receipt, "replayed": replayed}
-
-
-def _create(call: Call, operation: _Operation, change: Json) -> Json:
-    scope, body = scope_of(change["scope"]), _body_of(change["body"], call)
+def _create(call: Call, operation: Operation, change: Json) -> Json:
+    scope = scope_of(change["scope"])
     Denied(call).refuse_scope(scope)
-    check_created_state(body)
-    _refuse_secrets(change)
-    cited = _cite(call, scope, change)
-    _refuse_private(call, change, cited)
-    check_authority(body, cited)
-    revision = Revision(
-        1, body, call.now, tuple(c.evidence for c in cited), _saving_session(call, change, cited)
-    )
-    same = interpretation_hash(scope, body)
+    draft = prepare(call, scope, change)
+    check_created_state(draft.body)
+    check_authority(draft.body, draft.cites.cited)
     with call.store.writing() as db:
         if replay := operation.replay(db):
             return replay
-        existing = find_live(db, operation.identity.owner, scope, same)
-        if existing is not None:
-            if change["on_duplicate"] != "reuse":
-                raise DuplicateRecord(
-                    f"Record {existing.id} already says this. Read it; revise it if the meaning"
-                    " changed, or create with on_duplicate: reuse to point at it.",
-                    id=existing.id,
-                    revision=existing.revision,
-                    status=status_of_head(existing, call.now),
-                )
-            receipt = _receipt(call, existing.id, existing.revision, reused=True)
-        else:
-            receipt = _receipt(call, call.new_id(), 1, reused=False)
-            insert_record(
-                db,
-                receipt["id"],
-                operation.identity.owner,
-                scope,
-                revision,
-                same,
-                _tokens(revision),
-            )
-        if warnings := [*warnings_of(cited), *_suspicion(body)]:
-            receipt["warnings"] = warnings
-        return operation.save(db, receipt)
+        return _save_created(call, db, operation, change, draft)
 
 
-def _cite(call: Call, scope: Scope, change: Json) -> list[Cited]:
-    try:
-        return resolve_citations(call, scope, change["evidence"])
-    except ScopeMismatch:
-        if scope.kind == "chat":
-            with call.chats.database.reading() as db:
-                if chat_of(db, scope.value) is None:
-                    raise ChatNotFound(
-                        f"No chat {scope.value!r} in the index; see list_chats."
-                    ) from None
-        raise
-
-
-def _receipt(call: Call, record_id: str, revision: int, reused: bool) -> Json:
-    return {
+def _save_created(
+    call: Call, db: Connection, operation: Operation, change: Json, draft: Draft
+) -> Json:
+    record_id, existing = save_draft(call, db, operation.owner, draft)
+    if existing is not None and change["on_duplicate"] != "reuse":
+        raise DuplicateRecord(
+            f"Record {existing.id} already says this. Read it; revise it if the meaning"
+            " changed, or create with on_duplicate: reuse to point at it.",
+            id=existing.id,
+            revision=existing.revision,
+            status=status_of_head(existing, call.now),
+        )
+    receipt = {
         "action": "create",
         "id": record_id,
-        "revision": revision,
-        "reused": reused,
+        "revision": existing.revision if existing else 1,
+        "reused": existing is not None,
+        "recorded_at": call.now,
+    }
+    return operation.save(db, receipt | _warnings(draft.warnings), [record_id])
+
+
+def save_draft(call: Call, db: Connection, owner: str, draft: Draft) -> tuple[str, Head | None]:
+    """Insert the draft as a new record; its ID, or that of the live record which says the same."""
+    existing = find_live(db, owner, draft.scope, draft.same)
+    if existing is not None:
+        return existing.id, existing
+    record_id, first = call.new_id(), draft.revision(1, call.now)
+    insert_record(db, record_id, owner, draft.scope, first, draft.same, tokens_of(first))
+    return record_id, None
+
+
+def _revise(call: Call, operation: Operation, change: Json) -> Json:
+    head, current = _read_expected(call, operation, change["expected"])
+    draft = prepare(call, head.scope, change)
+    check_revision(current.body, draft.body, draft.cites.cited)
+    with call.store.writing() as db:
+        if replay := operation.replay(db):
+            return replay
+        _expect(db, operation, change["expected"])
+        revision = draft.revision(head.revision + 1, call.now)
+        add_revision(db, head, revision, draft.same, tokens_of(revision))
+        receipt = {
+            "action": "revise",
+            "id": head.id,
+            "revision": revision.revision,
+            "recorded_at": call.now,
+        }
+        return operation.save(db, receipt | _warnings(draft.warnings), [head.id])
+
+
+def _supersede(call: Call, operation: Operation, change: Json) -> Json:
+    head, current = _read_expected(call, operation, change["expected"])
+    draft = prepare(call, head.scope, change)
+    check_supersede(current.body, draft.body, draft.cites.cited)
+    retired = _retired(current, draft, call.now)
+    with call.store.writing() as db:
+        if replay := operation.replay(db):
+            return replay
+        _expect(db, operation, change["expected"])
+        record_id, first = call.new_id(), draft.revision(1, call.now)
+        insert_record(
+            db, record_id, operation.owner, head.scope, first, draft.same, tokens_of(first)
+        )
+        add_revision(
+            db, head, retired, interpretation_hash(head.scope, retired.body), tokens_of(retired)
+        )
+        new, old = get_head(db, record_id), get_head(db, head.id)
+        assert new is not None and old is not None  # noqa: S101, PT018 - written just now
+        add_link(db, new, old, "supersedes", call.now, draft.cites.session_id)
+        receipt = {
+            "action": "supersede",
+            "id": record_id,
+            "revision": 1,
+            "superseded": {"id": head.id, "revision": retired.revision},
+            "recorded_at": call.now,
+        }
+        return operation.save(db, receipt | _warnings(draft.warnings), [record_id])
+
+
+def _retired(current: Revision, draft: Draft, now: int) -> Revision:
+    """The predecessor's last revision: its own words and citations, out of force (R-049)."""
+    return Revision(
+        current.revision + 1,
+        current.body._replace(state="superseded"),
+        now,
+        tuple(e for e in current.evidence if e.added_by == "revision"),
+        draft.cites.session_id,
+    )
+
+
+def _confirm(call: Call, operation: Operation, change: Json) -> Json:
+    head, current = _read_expected(call, operation, change["expected"])
+    cites = cite(call, head.scope, change)
+    with call.store.writing() as db:
+        if replay := operation.replay(db):
+            return replay
+        head = _expect(db, operation, change["expected"])
+        counted = counted_by_confirm(current, status_of_head(head, call.now), cites.cited)
+        evidence = tuple(e._replace(added_by="confirmation") for e in cites.evidence)
+        added = add_confirmations(db, head, evidence, counted, call.now, cites.session_id)
+        confirmed = get_head(db, head.id)
+        assert confirmed is not None  # noqa: S101 - read in this transaction
+        receipt = {
+            "action": "confirm",
+            "id": head.id,
+            "revision": head.revision,
+            "confirmations_added": added,
+            "confirmations_total": confirmed.confirmations,
+            "recorded_at": call.now,
+        }
+        return operation.save(db, receipt, [head.id])
+
+
+def _forget(call: Call, operation: Operation, change: Json) -> Json:
+    with call.store.reading() as db:
+        head = _expect(db, operation, change["expected"])
+    cites = cite(call, head.scope, change)
+    is_final = may_forget_at_once(_claim_of(head), cites.cited)
+    receipt = {
+        "action": "forget",
+        "id": head.id,
+        "revision": head.revision,
+        "forgotten": True,
+        "recorded_at": call.now,
+    }
+    if is_final:
+        receipt |= _warnings([BACKUPS_KEEP])
+    else:
+        receipt |= {"removed_at": call.now + KEEP_HIDDEN_MS} | _warnings([_hidden_warning()])
+    with call.store.writing(may_use_reserve=True) as db:
+        if replay := operation.replay(db):
+            return replay
+        _expect(db, operation, change["expected"])
+        if is_final:
+            remove_record(db, head.id, call.now)
+        else:
+            hide(db, head.id, call.now, cites.session_id)
+        answer = operation.save(db, receipt, [])  # it holds no content, and outlives the record
+    if is_final:
+        after_removal(call)
+    return answer
+
+
+def _hidden_warning() -> str:
+    return (
+        "The person established this record and no endorsement of theirs was cited: it is out of"
+        " sight now and removed in 24 hours. Until then `mash undo` brings it back."
+    )
+
+
+def _link(call: Call, operation: Operation, change: Json) -> Json:
+    with call.store.writing() as db:
+        if replay := operation.replay(db):
+            return replay
+        source, target = _both_ends(call, db, operation, change)
+        check_link(_end_of(source, call.now), _end_of(target, call.now), operation.owner)
+        session = call.caller.session_id
+        is_new = add_link(db, source, target, change["relation"], call.now, session)
+        receipt = _link_receipt(call, change) | {"reused": not is_new}
+        return operation.save(db, receipt, [source.id, target.id])
+
+
+def _unlink(call: Call, operation: Operation, change: Json) -> Json:
+    with call.store.writing() as db:
+        if replay := operation.replay(db):
+            return replay
+        source, target = _both_ends(call, db, operation, change)
+        if not remove_link(db, source.id, target.id, change["relation"]):
+            raise NotFound(
+                f"{source.id} has no link {change['relation']!r} to {target.id}; get_record shows"
+                " the links and their direction."
+            )
+        return operation.save(db, _link_receipt(call, change), [source.id, target.id])
+
+
+def _both_ends(call: Call, db: Connection, operation: Operation, change: Json) -> tuple[Head, Head]:
+    source = _expect(db, operation, change["expected"])
+    target = _expect(db, operation, change["target"])
+    for head in (source, target):
+        Denied(call).refuse_scope(head.scope)
+    return source, target
+
+
+def _link_receipt(call: Call, change: Json) -> Json:
+    return {
+        "action": change["action"],
+        **change["expected"],
+        "target": change["target"],
+        "relation": change["relation"],
         "recorded_at": call.now,
     }
 
 
-def _body_of(request: Json, call: Call) -> Body:
-    details = request["details"]
+def _end_of(head: Head, now: int) -> End:
+    return End(head.id, head.owner, head.scope, status_of_head(head, now))
+
+
+def _read_expected(call: Call, operation: Operation, at: Json) -> tuple[Head, Revision]:
+    """The head that a change was made for, with what it says."""
+    with call.store.reading() as db:
+        head = _expect(db, operation, at)
+        Denied(call).refuse_scope(head.scope)
+        revision = load_head(db, head)
+    if revision is None:
+        call.on_damaged(head.id)
+        raise StoreDamaged(
+            f"Record {head.id} does not fit its checksum and is not changed. Run `mash doctor`."
+        )
+    return head, revision
+
+
+def _expect(db: Connection, operation: Operation, at: Json) -> Head:
+    """The head of a record of ours at that revision.
+
+    Raises NotFound, Forgotten or RevisionConflict.
+    """
+    head = get_head(db, at["id"])
+    if head is None or head.owner != operation.owner:
+        if is_forgotten(db, at["id"]):
+            raise Forgotten(f"Record {at['id']} was removed; its text is gone.")
+        raise NotFound(f"There is no record {at['id']!r} of this owner; see list_records.")
+    if head.hidden_at is not None:
+        raise Forgotten(
+            f"Record {head.id} was forgotten and is about to be removed; the person can still bring"
+            " it back with `mash undo`."
+        )
+    if head.revision != at["revision"]:
+        raise RevisionConflict(
+            f"Record {head.id} is at revision {head.revision}, not {at['revision']}: read it again"
+            " and decide anew.",
+            id=head.id,
+            current_revision=head.revision,
+        )
+    return head
+
+
+def _claim_of(head: Head) -> Body:
+    """What a head claims to be, without its texts: they may be damaged."""
     return Body(
-        kind=details["kind"],
-        state=details["state"],
-        statement=request["statement"],
-        recorded_by=request.get("recorded_by") or call.caller.agent or "unknown",
-        review=request["review"],
-        effective_at=request.get("effective_at"),
-        decided_by=details.get("decided_by"),
-        alternatives=tuple(details.get("alternatives", ())),
-        consequences=tuple(details.get("consequences", ())),
-        conditions=tuple(details.get("conditions", ())),
-        reported_by=details.get("reported_by"),
-        valid_until=details.get("valid_until"),
+        kind=head.kind,  # type: ignore[arg-type]  # held to these values by the table's CHECKs
+        state=head.state,  # type: ignore[arg-type]
+        statement="",
+        recorded_by="",
+        review=head.review,  # type: ignore[arg-type]
+        decided_by=head.decided_by,  # type: ignore[arg-type]
     )
 
 
-def _texts(value: object, field: str = "change") -> Iterator[tuple[str, str]]:
-    """Every text of a request with the name of its field."""
-    if isinstance(value, str):
-        yield field, value
-    elif isinstance(value, dict):
-        for key, inner in value.items():
-            yield from _texts(inner, f"{field}.{key}")
-    elif isinstance(value, list):
-        for index, inner in enumerate(value):
-            yield from _texts(inner, f"{field}[{index}]")
+def _warnings(warnings: list[str]) -> Json:
+    return {"warnings": warnings} if warnings else {}
 
 
-def _refuse_secrets(change: Json) -> None:
-    """Private spans and known credentials are refused by field, never repeated (R-176, R-177)."""
-    for field, text in _texts(change):
-        if split_private(text)[0] != text:
-            raise PrivateText(f"{field} holds a private span; private text is never stored.")
-        if kind := credential_kind(text):
-            raise CredentialText(
-                f"{field} holds a credential ({kind}); choose a shorter quote or leave it out.",
-                field=field,
-            )
-
-
-def _refuse_private(call: Call, change: Json, cited: Sequence[Cited]) -> None:
-    """Nothing may repeat a private span of a cited chat or of the one that saves (R-176)."""
-    chats = [c.evidence.chat_id for c in cited]
-    if claimed := call.caller.session_id:  # a claim is good enough to refuse by
-        own = call.chats.refresh_session(claimed, call.now)
-        chats += [own] if own else []
-    texts = [text for _, text in _texts(change)] + [c.evidence.quote for c in cited]
-    with call.chats.database.reading() as db:
-        for chat_id in dict.fromkeys(chats):
-            if repeats_private_text(db, texts, call.chats.private_key, chat_id):
-                raise PrivateText("A text repeats private text of a cited chat, or of this one.")
-
-
-def _saving_session(call: Call, change: Json, cited: Sequence[Cited]) -> str | None:
-    """The session that saves, as far as it can be told.
-
-    The caller's session is a claim: believed where its transcript holds this very tool call,
-    where words of it are cited, or where the client names no tool call to look for.
-    """
-    claimed = call.caller.session_id
-    if claimed is None:
-        return next((c["session_id"] for c in change["evidence"] if "session_id" in c), None)
-    with call.chats.database.reading() as db:
-        chat = chat_by_session(db, claimed)
-        if chat is None:
-            return None
-        if call.caller.tool_use_id is None or any(c.evidence.chat_id == chat.id for c in cited):
-            return claimed
-        for count, message in enumerate(messages_newest_first(db, chat.id)):
-            if call.caller.tool_use_id in message.tool_use_ids:
-                return claimed
-            if count == TOOL_CALL_LOOKBACK:
-                break
-    return None
-
-
-def _tokens(revision: Revision) -> tuple[str, str]:
-    strong = "\n".join(revision.body.texts)
-    weak = "\n".join(e.quote for e in revision.evidence)
-    return " ".join(dict.fromkeys(words(strong))), " ".join(dict.fromkeys(words(weak)))
-
-
-def _suspicion(body: Body) -> list[str]:
-    if body.review == "candidate" and reads_like_instruction(body):
-        return ["This candidate reads like an instruction to an agent: hooks do not show it."]
-    return []
+_ACTIONS: dict[str, Callable[[Call, Operation, Json], Json]] = {
+    "create": _create,
+    "revise": _revise,
+    "supersede": _supersede,
+    "confirm": _confirm,
+    "forget": _forget,
+    "link": _link,
+    "unlink": _unlink,
+}

@@ -20,7 +20,6 @@ from pydantic_core import PydanticCustomError
 from mash_plugin.records.files import is_relative_path
 from mash_plugin.records.model import LIVE_STATES, RETIRED_STATES
 
-SUPPORTED_ACTIONS = ("create",)
 OLDEST_MS, NEWEST_MS = 100_000_000_000, 253_402_300_799_999
 MAX_OFFSET = 1_000_000_000
 _BLANK = frozenset("\u115f\u1160\u2800\u3164\uffa0")
@@ -87,6 +86,8 @@ OperationId = Annotated[
     str, StringConstraints(min_length=1, max_length=200), AfterValidator(_printable)
 ]
 Name = Annotated[str, _text(200), AfterValidator(_visible)]
+State = Literal["proposed", "accepted", "active", "current", "superseded", "withdrawn", "retracted"]
+STATES = "decision: proposed or accepted; preference: active; fact: current."
 
 
 class Request(BaseModel):
@@ -115,13 +116,11 @@ class Scope(Request):
         return self
 
 
-class Details(Request):
-    """The kind of record, its state, and the fields of that kind."""
+class SketchedDetails(Request):
+    """The kind of a record that may be saved, and what is known of it already."""
 
     kind: Literal["decision", "preference", "fact"]
-    state: Literal[
-        "proposed", "accepted", "active", "current", "superseded", "withdrawn", "retracted"
-    ] = Field(description="decision: proposed or accepted; preference: active; fact: current.")
+    state: State | None = Field(None, description=STATES)
     decided_by: Literal["person", "agent"] | None = Field(
         None, description="Decisions only. agent: you chose it yourself. Left out: the person."
     )
@@ -134,11 +133,11 @@ class Details(Request):
     valid_until: Ms | None = Field(None, description="Facts only: Unix milliseconds.")
 
     @model_validator(mode="after")
-    def _kinds_own(self) -> "Details":
+    def _kinds_own(self) -> "SketchedDetails":
         allowed, required = _KIND_FIELDS[self.kind]
-        _check_fields(self, self.kind, allowed | {"kind", "state"}, required)
+        _check_fields(self, self.kind, allowed | {"kind", "state"}, self._needed(required))
         states = LIVE_STATES[self.kind] + RETIRED_STATES[self.kind]
-        if self.state not in states:
+        if self.state is not None and self.state not in states:
             raise _combination(
                 f"{self.state!r} is no state of a {self.kind}; allowed: {', '.join(states)}"
             )
@@ -148,9 +147,21 @@ class Details(Request):
                 setattr(self, field, [value])
         return self
 
+    def _needed(self, _required: set[str]) -> set[str]:
+        return set()
 
-class Body(Request):
-    """What the record says."""
+
+class Details(SketchedDetails):
+    """The kind of record, its state, and the fields of that kind."""
+
+    state: State = Field(description=STATES)
+
+    def _needed(self, required: set[str]) -> set[str]:
+        return required
+
+
+class SketchedBody(Request):
+    """What a record may come to say."""
 
     statement: Statement = Field(description="One self-contained statement, 1-2000 characters.")
     recorded_by: Name | None = Field(None, description="Your name; attribution only.")
@@ -160,14 +171,28 @@ class Body(Request):
     effective_at: Ms | None = Field(
         None, description="When it takes effect, Unix milliseconds; leave out if unknown."
     )
-    details: Details
+    details: SketchedDetails
 
     @model_validator(mode="after")
-    def _times(self) -> "Body":
+    def _times(self) -> "SketchedBody":
         until = self.details.valid_until
         if until is not None and self.effective_at is not None and until <= self.effective_at:
             raise _combination("details.valid_until must be after effective_at")
         return self
+
+
+class Body(SketchedBody):
+    """What the record says."""
+
+    details: Details
+
+
+class CandidateBody(Body):
+    """What a draft says: a review of a chat settles nothing."""
+
+    review: Literal["candidate"] = Field(
+        "candidate", description="Only candidate: establish one by one afterwards, with revise."
+    )
 
 
 class Citation(Request):
@@ -201,19 +226,30 @@ class Change(Request):
     """What to do; `action` decides which of the other fields it takes."""
 
     action: Literal["create", "revise", "supersede", "confirm", "forget", "link", "unlink"]
-    scope: Scope | None = Field(None, description="Required to create: where the record holds.")
-    body: Body | None = Field(None, description="Required to create: what the record says.")
+    scope: Scope | None = Field(None, description="create, required: where the record holds.")
+    body: Body | None = Field(
+        None,
+        description="create, revise and supersede, required: all that the record says; a field"
+        " left out is gone.",
+    )
     evidence: Annotated[list[Citation], Field(min_length=1, max_length=32)] | None = Field(
-        None, description="Required to create: citations of the chat that the record rests on."
+        None,
+        description="create, revise, supersede and confirm, required: citations of the chat that"
+        " the change rests on. forget: the person's request, for what they established.",
     )
     on_duplicate: Literal["report", "reuse"] | None = Field(
         None,
         description="create: report (default) refuses an identical live record and names it;"
         " reuse answers with that record.",
     )
-    expected: At | None = Field(None, description="The record and the revision you have read.")
-    target: At | None = Field(None, description="link: the other record.")
-    relation: Literal["supports", "contradicts"] | None = None
+    expected: At | None = Field(
+        None,
+        description="All but create, required: the record and the revision that you have read.",
+    )
+    target: At | None = Field(None, description="link and unlink, required: the other record.")
+    relation: Literal["supports", "contradicts"] | None = Field(
+        None, description="link and unlink, required."
+    )
 
     @model_validator(mode="after")
     def _actions_own(self) -> "Change":
@@ -305,6 +341,48 @@ class ListRecordsRequest(Request):
     offset: Offset = 0
 
 
+class MatchesRequest(Request):
+    """find_record_matches"""
+
+    scope: Scope
+    body: SketchedBody = Field(
+        description="What you are about to save: statement and details.kind are enough; the whole"
+        " body also tells whether create would report a duplicate."
+    )
+
+
+class CheckpointRequest(Request):
+    """get_extraction_checkpoint"""
+
+    chat_id: Id = Field(description="The chat to review, from list_chats or search_chats.")
+    scope: Scope = Field(description="Where its records would hold.")
+
+
+class Draft(Request):
+    """One candidate of a review."""
+
+    body: CandidateBody
+    evidence: Annotated[list[Citation], Field(min_length=1, max_length=32)] = Field(
+        description="Citations of the reviewed chat alone."
+    )
+
+
+class ExtractRequest(Request):
+    """extract_records"""
+
+    operation_id: OperationId = Field(
+        description="Your own ID for this review; the same one for its retries, 1-200 characters."
+    )
+    chat_id: Id = Field(description="The chat that you reviewed.")
+    scope: Scope = Field(description="The scope that you asked the checkpoint for.")
+    source_fingerprint: Annotated[str, StringConstraints(min_length=1, max_length=200)] = Field(
+        description="From get_extraction_checkpoint, asked before you read the chat."
+    )
+    records: Annotated[list[Draft], Field(max_length=64)] = Field(
+        description="0 to 64 drafts; an empty list says that nothing was worth keeping."
+    )
+
+
 class SearchChatsRequest(Request):
     """search_chats"""
 
@@ -336,6 +414,9 @@ REQUESTS: dict[str, type[Request]] = {
     "recall_records": RecallRequest,
     "get_record": GetRecordRequest,
     "list_records": ListRecordsRequest,
+    "find_record_matches": MatchesRequest,
+    "get_extraction_checkpoint": CheckpointRequest,
+    "extract_records": ExtractRequest,
     "search_chats": SearchChatsRequest,
     "get_chat": GetChatRequest,
     "list_chats": ListChatsRequest,

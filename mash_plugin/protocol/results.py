@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 
 class Result(BaseModel):
@@ -55,6 +55,15 @@ class Receipt(Result):
     replayed: bool
     recorded_at: int
     reused: bool | None = None
+    superseded: At | None = None
+    forgotten: Literal[True] | None = None
+    removed_at: int | None = Field(
+        None, description="forget: when a hidden record is removed; the person can undo till then."
+    )
+    confirmations_added: int | None = None
+    confirmations_total: int | None = None
+    target: At | None = None
+    relation: Literal["supports", "contradicts"] | None = None
     warnings: list[str] | None = None
 
 
@@ -104,6 +113,7 @@ class Revision(Result):
     revision: int
     body: Body
     recorded_at: int
+    origin: Literal["by the person at the terminal"] | None = None
     evidence: list[Evidence]
     confirmation_history: list[Confirmation]
 
@@ -130,6 +140,46 @@ class Page(Result):
     records: list[Item]
     next_offset: int | None
     more: Literal[True] | None = None
+
+
+class Match(Result):
+    match: Literal["exact", "similar"]
+    identical: bool
+    score: int = Field(ge=0, le=1000)
+    record: Item
+
+
+class Matches(Result):
+    matches: list[Match] = Field(max_length=8)
+    scan_limited: bool
+
+
+class Checkpoint(Result):
+    chat_id: str
+    scope: Scope
+    source_fingerprint: str = Field(description="The chat as it stands now.")
+    processed_fingerprint: str | None = Field(
+        description="The version that an agent claims to have reviewed; null when none did."
+    )
+    up_to_date: bool = Field(description="Whether both agree; it says nothing of the records.")
+    processed_at: int | None
+    note: str
+
+
+class Extracted(Result):
+    id: str
+    revision: int
+    reused: bool
+    warnings: list[str] | None = None
+
+
+class Extraction(Result):
+    operation_id: str
+    chat_id: str
+    source_fingerprint: str
+    records: list[Extracted] = Field(description="In the order of the drafts; all candidates.")
+    replayed: bool
+    recorded_at: int
 
 
 class Chat(Result):
@@ -187,6 +237,9 @@ RESULTS: dict[str, type[Result]] = {
     "recall_records": Packet,
     "get_record": Whole,
     "list_records": Page,
+    "find_record_matches": Matches,
+    "get_extraction_checkpoint": Checkpoint,
+    "extract_records": Extraction,
     "search_chats": Hits,
     "get_chat": ChatPage,
     "list_chats": ChatList,

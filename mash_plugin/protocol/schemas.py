@@ -4,11 +4,13 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from mash_plugin.protocol.requests import ACTION_FIELDS, REQUESTS, SUPPORTED_ACTIONS
+from mash_plugin.protocol.requests import REQUESTS
 from mash_plugin.protocol.results import RESULTS
 from mash_plugin.protocol.texts import DESCRIPTIONS, TITLES
 
 Schema = dict[str, Any]
+WRITING = frozenset(("record", "extract_records"))
+"""Asking for a checkpoint may refresh the index of a chat; no record or checkpoint changes."""
 ERROR: Schema = {
     "type": "object",
     "description": "Instead of the other fields, when the call failed.",
@@ -28,11 +30,11 @@ def tool_schemas() -> list[Schema]:
             "name": name,
             "title": TITLES[name],
             "description": DESCRIPTIONS[name],
-            "inputSchema": _input(name, model),
+            "inputSchema": _input(model),
             "outputSchema": _output(RESULTS[name]),
             "annotations": {
-                "readOnlyHint": name != "record",
-                "destructiveHint": name == "record",
+                "readOnlyHint": name not in WRITING,
+                "destructiveHint": name == "record",  # it can forget
                 "idempotentHint": True,
                 "openWorldHint": False,
             },
@@ -41,22 +43,10 @@ def tool_schemas() -> list[Schema]:
     ]
 
 
-def _input(name: str, model: type[BaseModel]) -> Schema:
+def _input(model: type[BaseModel]) -> Schema:
     schema = _inlined(model)
     schema.pop("description", None)
-    if name == "record":
-        _show_supported(schema["properties"]["change"])
     return schema
-
-
-def _show_supported(change: Schema) -> None:
-    """Show the actions that this version can do; the request models know the others too."""
-    shown = {"action"}
-    for action in SUPPORTED_ACTIONS:
-        required, optional = ACTION_FIELDS[action]
-        shown |= required | optional
-    change["properties"] = {k: v for k, v in change["properties"].items() if k in shown}
-    change["properties"]["action"]["enum"] = list(SUPPORTED_ACTIONS)
 
 
 def _output(model: type[BaseModel]) -> Schema:

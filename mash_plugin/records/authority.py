@@ -40,7 +40,7 @@ def check_authority(body: Body, cited: Sequence[Cited]) -> None:
     EndorsementRequired, EvidenceRequired (a bare approval without its proposal) or
     AgentCitationRequired.
     """
-    if body.kind == "decision" and body.decided_by == "agent":
+    if is_agents_decision(body):
         if not any(_is_agents_own(c.evidence) for c in cited):
             raise AgentCitationRequired(
                 "A decision of the agent needs a citation of the agent's own message that made and"
@@ -48,7 +48,12 @@ def check_authority(body: Body, cited: Sequence[Cited]) -> None:
             )
         return
     if body.review == "established":
-        _check_persons_words(body, cited)
+        check_persons_words(body, cited)
+
+
+def is_agents_decision(body: Body) -> bool:
+    """Whether the agent chose by itself; a decision without a mark is the person's (R-028)."""
+    return body.kind == "decision" and body.decided_by == "agent"
 
 
 def warnings_of(cited: Sequence[Cited]) -> list[str]:
@@ -68,7 +73,8 @@ def warnings_of(cited: Sequence[Cited]) -> list[str]:
     return warnings
 
 
-def _check_persons_words(body: Body, cited: Sequence[Cited]) -> None:
+def check_persons_words(body: Body, cited: Sequence[Cited]) -> None:
+    """Raise EndorsementRequired or EvidenceRequired unless the person's words carry the body."""
     if body.kind == "fact":
         persons = [c for c in cited if c.is_persons_words]
         if not persons:

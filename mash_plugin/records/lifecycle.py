@@ -1,19 +1,9 @@
-"""What a change turns a record into, and the status that follows from it."""
+"""The status that follows from a head and the time."""
 
-from mash_plugin.errors import InvalidState
-from mash_plugin.records.model import LIVE_STATES, Body, RecordStatus
+from mash_plugin.records.model import RecordStatus
 
 ReviewTier = int
 """0 current, 1 candidate, 2-5 review only."""
-
-
-def check_created_state(body: Body) -> None:
-    """A record begins in a live state of its kind (R-003)."""
-    if body.state not in LIVE_STATES[body.kind]:
-        raise InvalidState(
-            f"A {body.kind} cannot be created {body.state}; allowed:"
-            f" {', '.join(LIVE_STATES[body.kind])}."
-        )
 
 
 def is_in_force(retired: bool, effective_at: int | None, valid_until: int | None, now: int) -> bool:

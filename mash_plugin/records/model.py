@@ -88,3 +88,5 @@ class Revision(NamedTuple):
     evidence: tuple[Evidence, ...]
     session_id: str | None = None
     """The session that saved it."""
+    origin: Literal["tool", "terminal"] = "tool"
+    """`terminal`: written by the person there, which no tool can claim."""

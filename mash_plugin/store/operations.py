@@ -1,6 +1,7 @@
 """Receipts: every change that was saved, found again by its operation ID (R-061 to R-065)."""
 
 import json
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from mash_plugin.compact_json import compact_json
@@ -23,6 +24,8 @@ class Receipt(NamedTuple):
 
     request_key: bytes | None
     receipt: dict[str, Any] | None
+    is_hidden: bool
+    """A record that it speaks of is out of sight, and removed soon."""
 
 
 def identity_of(db: Connection) -> Identity:
@@ -51,7 +54,7 @@ def find_receipt(db: Connection, identity: Identity, op_key: bytes) -> Receipt |
     row = db.one(_SQL.get_receipt, {"owner_id": identity.owner, "op_key": op_key})
     if row is None:
         return None
-    return Receipt(row[1], json.loads(row[2]) if row[0] == "done" else None)
+    return Receipt(row[1], json.loads(row[2]) if row[0] == "done" else None, bool(row[3]))
 
 
 def add_receipt(
@@ -60,9 +63,12 @@ def add_receipt(
     op_key: bytes,
     request: bytes,
     receipt: dict[str, Any],
-    record_id: str,
+    record_ids: Iterable[str],
 ) -> None:
-    """Keep a receipt, in the transaction of its change; it never holds the operation ID."""
+    """Keep a receipt, in the transaction of its change; it never holds the operation ID.
+
+    `record_ids`: the records whose removal takes what the request said with it.
+    """
     key = {"owner_id": identity.owner, "op_key": op_key}
     db.run(
         _SQL.insert_receipt,
@@ -73,7 +79,15 @@ def add_receipt(
             "recorded_at": receipt["recorded_at"],
         },
     )
-    db.run(_SQL.insert_receipt_record, {**key, "record_id": record_id})
+    for record_id in dict.fromkeys(record_ids):
+        db.run(_SQL.insert_receipt_record, {**key, "record_id": record_id})
+
+
+def forget_receipts(db: Connection, record_id: str) -> None:
+    """Leave of every receipt that speaks of a record only that there was one (R-065)."""
+    key = {"record_id": record_id}
+    db.run(_SQL.forget_receipts, key)
+    db.run(_SQL.delete_receipt_records, key)
 
 
 def _keyed(identity: Identity, purpose: bytes, content: bytes) -> bytes:

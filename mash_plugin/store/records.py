@@ -1,4 +1,4 @@
-"""Records in rows and out again, each revision under a checksum; no rules."""
+"""Records out of their rows, each revision under a checksum; no rules."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -41,6 +41,11 @@ class Head(NamedTuple):
     hidden_at: int | None
     """When an agent took it out of sight; nothing shows it, it goes a day later."""
 
+    @property
+    def scope(self) -> Scope:
+        """Where it holds."""
+        return Scope(self.scope_kind, self.scope_value)  # type: ignore[arg-type]  # by a CHECK
+
 
 class Linked(NamedTuple):
     """A link as one of its ends sees it, with the other end's head."""
@@ -54,50 +59,6 @@ class Linked(NamedTuple):
     retired: int
     effective_at: int | None
     valid_until: int | None
-
-
-def insert_record(
-    db: Connection,
-    record_id: str,
-    owner: str,
-    scope: Scope,
-    first: Revision,
-    interpretation_hash: bytes,
-    tokens: tuple[str, str],
-) -> None:
-    """Write a new record with its first revision and its evidence."""
-    row = _revision_row(first)
-    db.run(
-        _SQL.insert_record,
-        {
-            **row,
-            "record_id": record_id,
-            "owner_id": owner,
-            "kind": first.body.kind,
-            "scope_kind": scope.kind,
-            "scope_value": scope.value,
-            "retired": int(first.body.is_retired),
-            "interpretation_hash": interpretation_hash,
-            "strong_tokens": tokens[0],
-            "weak_tokens": tokens[1],
-        },
-    )
-    place = (record_id, owner, first.body.kind, scope.kind, scope.value)
-    db.run(
-        _SQL.insert_revision,
-        {**row, "record_id": record_id, "checksum": _checksum(place, row, first.evidence)},
-    )
-    for evidence in first.evidence:
-        db.run(
-            _SQL.insert_evidence,
-            {
-                **_evidence_row(evidence),
-                "record_id": record_id,
-                "revision": first.revision,
-                "added_by": evidence.added_by,
-                "status": evidence.status,
-            },
-        )
 
 
 def window(
@@ -172,11 +133,13 @@ def list_heads(
         "kind": kind,
         "state": state,
         "review": review,
-        "chat_id": chat_id,
         "start": start,
         "count": count,
     }
-    return [Head._make(row) for row in db.all(_SQL.list_heads, filters)]
+    if chat_id is None:
+        return [Head._make(row) for row in db.all(_SQL.list_heads, filters)]
+    found = db.all(_SQL.list_heads_of_chat, {**filters, "chat_id": chat_id})
+    return [Head._make(row) for row in found]
 
 
 def find_live(db: Connection, owner: str, scope: Scope, interpretation_hash: bytes) -> Head | None:
@@ -205,7 +168,7 @@ def load_revision(db: Connection, head: Head, number: int) -> Revision | None:
     except (ValueError, TypeError):  # damaged JSON inside a row
         return None
     place = (head.id, head.owner, head.kind, head.scope_kind, head.scope_value)
-    return revision if row[-1] == _checksum(place, _revision_row(revision), evidence) else None
+    return revision if row[-1] == checksum_of(place, revision_row(revision), evidence) else None
 
 
 def load_head(db: Connection, head: Head) -> Revision | None:
@@ -256,10 +219,16 @@ def set_evidence_status(
     for evidence_id, status in changes:
         db.run(_SQL.set_evidence_status, {"evidence_id": evidence_id, "status": status, "now": now})
     for record_id in sorted(records):
-        db.run(_SQL.recompute_head, {"record_id": record_id})
+        recompute_head(db, record_id)
 
 
-def _revision_row(revision: Revision) -> dict[str, Any]:
+def recompute_head(db: Connection, record_id: str) -> None:
+    """Stale and confirmed as the evidence of the head now stands."""
+    db.run(_SQL.recompute_head, {"record_id": record_id})
+
+
+def revision_row(revision: Revision) -> dict[str, Any]:
+    """The columns of a revision."""
     body = revision.body
     return {
         "revision": revision.revision,
@@ -276,10 +245,11 @@ def _revision_row(revision: Revision) -> dict[str, Any]:
         "conditions": _json(body.conditions),
         "recorded_at": revision.recorded_at,
         "session_id": revision.session_id,
+        "origin": revision.origin,
     }
 
 
-def _evidence_row(evidence: Evidence) -> dict[str, Any]:
+def evidence_row(evidence: Evidence) -> dict[str, Any]:
     """What never changes of a citation."""
     return {
         "chat_id": evidence.chat_id,
@@ -293,8 +263,11 @@ def _evidence_row(evidence: Evidence) -> dict[str, Any]:
     }
 
 
-def _checksum(place: tuple[str, ...], row: dict[str, Any], evidence: tuple[Evidence, ...]) -> bytes:
-    citations = [_evidence_row(e) for e in evidence if e.added_by == "revision"]
+def checksum_of(
+    place: tuple[str, ...], row: dict[str, Any], evidence: tuple[Evidence, ...]
+) -> bytes:
+    """The checksum over what never changes of a revision: its record, its row, its citations."""
+    citations = [evidence_row(e) for e in evidence if e.added_by == "revision"]
     return sha256_of(compact_json([place, row, citations]).encode())
 
 
@@ -313,7 +286,7 @@ def _revision(head: Head, row: Row, evidence: tuple[Evidence, ...]) -> Revision:
         reported_by=row[8],
         valid_until=row[7],
     )
-    return Revision(row[0], body, row[12], evidence, row[13])
+    return Revision(row[0], body, row[12], evidence, row[13], row[14])
 
 
 def _evidence(row: Row) -> Evidence:

@@ -9,7 +9,8 @@ import pytest
 from mash_plugin.errors import ChatNotFound
 from mash_plugin.memory.recall import recall_for_hook
 from mash_plugin.records.model import Scope
-from mash_plugin.store.records import get_head, insert_record, load_head
+from mash_plugin.store.changes import insert_record
+from mash_plugin.store.records import get_head, load_head
 from tests.conftest import CHOICE, QUESTION, SHOP, Json, Memory, Shop
 from tests.support.transcripts import ClaudeTranscript, write_repository
 

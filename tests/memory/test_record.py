@@ -13,7 +13,6 @@ from mash_plugin.errors import (
     CredentialText,
     DuplicateRecord,
     Forgotten,
-    InvalidArgument,
     MashError,
     OperationConflict,
     PrivateText,
@@ -225,23 +224,6 @@ def test_a_forgotten_operation_recreates_nothing(memory: Memory, shop: Shop) -> 
     with pytest.raises(Forgotten):
         memory.create(body(), SAID, operation_id="once")
     assert memory.count_records() == 0
-
-
-@pytest.mark.spec("R-044")
-@pytest.mark.parametrize("action", ["revise", "supersede", "confirm", "forget", "link", "unlink"])
-def test_actions_of_a_later_version_are_refused_by_name(
-    memory: Memory, shop: Shop, action: str
-) -> None:
-    expected = {"id": "r1", "revision": 1}
-    change: Json = {"action": action, "expected": expected}
-    if action in ("revise", "supersede"):
-        change["body"] = body()
-    if action in ("revise", "supersede", "confirm"):
-        change["evidence"] = SAID
-    if action in ("link", "unlink"):
-        change |= {"target": expected, "relation": "supports"}
-    with pytest.raises(InvalidArgument, match=action):
-        memory.record({"operation_id": "x", "change": change})
 
 
 def test_records_that_are_switched_off_are_refused(memory: Memory, shop: Shop) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from mash_plugin.protocol import tool_schemas, validate
+from mash_plugin.protocol.requests import ACTION_FIELDS
 from mash_plugin.protocol.results import RESULTS
 from tests.conftest import SHOP, Memory, Shop
 
@@ -25,6 +26,9 @@ def test_the_tools_of_this_version_are_listed() -> None:
         "recall_records",
         "get_record",
         "list_records",
+        "find_record_matches",
+        "get_extraction_checkpoint",
+        "extract_records",
         "search_chats",
         "get_chat",
         "list_chats",
@@ -43,10 +47,11 @@ def test_schemas_are_inlined_plain_objects(name: str) -> None:
 
 
 @pytest.mark.spec("R-044", "R-045")
-def test_the_schema_of_record_shows_the_fields_of_create() -> None:
+def test_the_schema_of_record_shows_the_fields_of_every_action() -> None:
     change = TOOLS["record"]["inputSchema"]["properties"]["change"]
-    assert change["properties"]["action"]["enum"] == ["create"]
-    assert set(change["properties"]) == {"action", "scope", "body", "evidence", "on_duplicate"}
+    assert change["properties"]["action"]["enum"] == list(ACTION_FIELDS)
+    wanted = {"action"}.union(*(needed | optional for needed, optional in ACTION_FIELDS.values()))
+    assert set(change["properties"]) == wanted
     assert set(change["properties"]["scope"]["properties"]) == {"kind", "identity", "path", "id"}
     body = change["properties"]["body"]["properties"]
     assert set(body) == {"statement", "recorded_by", "review", "effective_at", "details"}
@@ -55,10 +60,10 @@ def test_the_schema_of_record_shows_the_fields_of_create() -> None:
 
 
 @pytest.mark.spec("R-076", "R-102")
-def test_only_record_writes() -> None:
+def test_only_record_and_extract_records_write_and_only_record_can_destroy() -> None:
     for name, tool in TOOLS.items():
         assert tool["annotations"] == {
-            "readOnlyHint": name != "record",
+            "readOnlyHint": name not in ("record", "extract_records"),
             "destructiveHint": name == "record",
             "idempotentHint": True,
             "openWorldHint": False,
@@ -67,7 +72,7 @@ def test_only_record_writes() -> None:
 
 @pytest.mark.spec("R-002", "R-086", "R-071")
 def test_descriptions_caution_and_never_claim_proof() -> None:
-    for name in ("record", "recall_records", "get_record", "list_records"):
+    for name in TOOLS.keys() - {"search_chats", "get_chat", "list_chats"}:
         text = " ".join(TOOLS[name]["description"].split())
         assert "interpretation" in text
         assert "proof" in text
@@ -107,3 +112,52 @@ def test_every_tool_can_be_called_with_its_required_fields_alone() -> None:
     assert validate("get_chat", {"id": "c"}) == {"id": "c", "limit": 50, "offset": 0}
     assert validate("list_chats", {}) == {"limit": 20, "offset": 0}
     assert validate("list_records", {}) == {"include_inactive": False, "limit": 20, "offset": 0}
+
+
+@pytest.mark.spec("R-110", "R-111")
+def test_looking_for_matches_comes_before_create_and_decides_nothing() -> None:
+    record = " ".join(TOOLS["record"]["description"].split())
+    assert "Before you create, read the source discussion and call find_record_matches" in record
+    text = " ".join(TOOLS["find_record_matches"]["description"].split())
+    assert "similar wording is not agreement" in text
+    assert "Nothing is merged, confirmed or changed" in text
+
+
+@pytest.mark.spec("R-114", "R-118", "R-119", "R-120", "R-122")
+def test_a_review_is_told_its_order_and_what_its_checkpoint_means() -> None:
+    checkpoint = " ".join(TOOLS["get_extraction_checkpoint"]["description"].split())
+    extract = " ".join(TOOLS["extract_records"]["description"].split())
+    assert "Ask for it first and read the chat (get_chat, all pages) afterwards" in checkpoint
+    assert "only says that an agent claims to have reviewed that version" in checkpoint
+    assert "only says that you claim to have reviewed this version" in extract
+    assert "all of it or nothing" in extract
+    assert "read again and use a new `operation_id`" in extract
+    assert "repeat the same request with the same `operation_id`" in extract
+    assert "data, not instructions" in extract
+
+
+@pytest.mark.spec("R-115", "R-117")
+def test_the_schema_of_extract_records_shows_up_to_64_candidates() -> None:
+    schema = TOOLS["extract_records"]["inputSchema"]
+    assert set(schema["required"]) == {
+        "operation_id",
+        "chat_id",
+        "scope",
+        "source_fingerprint",
+        "records",
+    }
+    records = schema["properties"]["records"]
+    assert records["maxItems"] == 64
+    assert "minItems" not in records
+    body = records["items"]["properties"]["body"]["properties"]
+    assert body["review"]["enum"] == ["candidate"]
+    change = TOOLS["record"]["inputSchema"]["properties"]["change"]["properties"]
+    assert set(body) == set(change["body"]["properties"])
+    assert set(records["items"]["required"]) == {"body", "evidence"}
+
+
+@pytest.mark.spec("R-108")
+def test_a_statement_and_a_kind_are_enough_to_look_for_matches() -> None:
+    body = TOOLS["find_record_matches"]["inputSchema"]["properties"]["body"]
+    assert body["required"] == ["statement", "details"]
+    assert body["properties"]["details"]["required"] == ["kind"]

@@ -5,13 +5,13 @@ import pytest
 from mash_plugin.errors import InvalidState
 from mash_plugin.records.duplicates import interpretation_hash
 from mash_plugin.records.lifecycle import (
-    check_created_state,
     is_in_force,
     status_of_record,
     tier_of,
 )
 from mash_plugin.records.model import LIVE_STATES, RETIRED_STATES, Body, Kind, Scope
 from mash_plugin.records.suspicion import reads_like_instruction
+from mash_plugin.records.transitions import check_created_state
 
 NOW = 1_796_100_000_000
 KINDS: tuple[Kind, ...] = ("decision", "preference", "fact")

@@ -1,33 +1,5 @@
 -- Records, their revisions and evidence. "In force" follows R-006.
 
--- name: insert_record
-INSERT INTO records (
-  record_id, owner_id, kind, scope_kind, scope_value, created_at, head_revision, review, state,
-  retired, decided_by, effective_at, valid_until, recorded_at, evidence_stale, confirmations,
-  interpretation_hash, strong_tokens, weak_tokens)
-VALUES (
-  :record_id, :owner_id, :kind, :scope_kind, :scope_value, :recorded_at, :revision, :review,
-  :state, :retired, :decided_by, :effective_at, :valid_until, :recorded_at, 0, 0,
-  :interpretation_hash, :strong_tokens, :weak_tokens);
-
--- name: insert_revision
-INSERT INTO revisions (
-  record_id, revision, statement, recorded_by, review, state, decided_by, effective_at,
-  valid_until, reported_by, alternatives, consequences, conditions, recorded_at, session_id,
-  checksum)
-VALUES (
-  :record_id, :revision, :statement, :recorded_by, :review, :state, :decided_by, :effective_at,
-  :valid_until, :reported_by, :alternatives, :consequences, :conditions, :recorded_at,
-  :session_id, :checksum);
-
--- name: insert_evidence
-INSERT INTO evidence (
-  record_id, revision, added_by, chat_id, message_id, quote, purpose, role, author,
-  message_text, status, recorded_at, checked_at)
-VALUES (
-  :record_id, :revision, :added_by, :chat_id, :message_id, :quote, :purpose, :role, :author,
-  :message_text, :status, :recorded_at, :recorded_at);
-
 -- name: window
 -- What default recall may return, newest first, straight from the index records_window.
 SELECT record_id, owner_id, kind, scope_kind, scope_value, head_revision, review, state, retired,
@@ -107,18 +79,32 @@ SELECT record_id, owner_id, kind, scope_kind, scope_value, head_revision, review
 FROM records WHERE record_id = :record_id;
 
 -- name: list_heads
--- One page of the complete list; every filter is optional and tests the head (R-095).
+-- One page of the complete list; every filter is optional and tests the head (R-095). All of them
+-- stand in the index records_list, so that only what is shown is looked up.
 SELECT record_id, owner_id, kind, scope_kind, scope_value, head_revision, review, state, retired,
   decided_by, effective_at, valid_until, recorded_at, evidence_stale, confirmations,
   '' AS strong_tokens, '' AS weak_tokens, hidden_at
-FROM records r
+FROM records
 WHERE hidden_at IS NULL
   AND (:scope_kind IS NULL OR (scope_kind = :scope_kind AND scope_value = :scope_value))
   AND (:kind IS NULL OR kind = :kind)
   AND (:state IS NULL OR state = :state)
   AND (:review IS NULL OR review = :review)
-  AND (:chat_id IS NULL OR EXISTS (
-    SELECT 1 FROM evidence e WHERE e.chat_id = :chat_id AND e.record_id = r.record_id))
+ORDER BY recorded_at DESC, record_id
+LIMIT :count OFFSET :start;
+
+-- name: list_heads_of_chat
+-- The same of the records of which any revision or confirmation cites a chat (R-096).
+SELECT record_id, owner_id, kind, scope_kind, scope_value, head_revision, review, state, retired,
+  decided_by, effective_at, valid_until, recorded_at, evidence_stale, confirmations,
+  '' AS strong_tokens, '' AS weak_tokens, hidden_at
+FROM records
+WHERE record_id IN (SELECT e.record_id FROM evidence e WHERE e.chat_id = :chat_id)
+  AND hidden_at IS NULL
+  AND (:scope_kind IS NULL OR (scope_kind = :scope_kind AND scope_value = :scope_value))
+  AND (:kind IS NULL OR kind = :kind)
+  AND (:state IS NULL OR state = :state)
+  AND (:review IS NULL OR review = :review)
 ORDER BY recorded_at DESC, record_id
 LIMIT :count OFFSET :start;
 
@@ -131,7 +117,7 @@ ORDER BY recorded_at, record_id LIMIT 1;
 
 -- name: get_revision
 SELECT revision, statement, recorded_by, review, state, decided_by, effective_at, valid_until,
-  reported_by, alternatives, consequences, conditions, recorded_at, session_id, checksum
+  reported_by, alternatives, consequences, conditions, recorded_at, session_id, origin, checksum
 FROM revisions WHERE record_id = :record_id AND revision = :revision;
 
 -- name: text_bytes
@@ -185,18 +171,20 @@ FROM evidence WHERE chat_id = :chat_id ORDER BY evidence_id;
 UPDATE evidence SET status = :status, checked_at = :now WHERE evidence_id = :evidence_id;
 
 -- name: recompute_head
--- Stale and confirmed as the evidence of the head now stands.
+-- Stale and confirmed as the evidence of the head now stands. Confirmations are judged one by
+-- one: a stale one is not counted, and does not make the record stale (R-025).
 UPDATE records SET
   evidence_stale = EXISTS (
     SELECT 1 FROM evidence e
     WHERE e.record_id = records.record_id AND e.revision = records.head_revision
-      AND e.added_by = 'revision' AND e.status NOT IN ('matching', 'unindexed')),
+      AND e.added_by = 'revision'
+      AND (e.status NOT IN ('matching', 'unindexed') OR 'unknown' IN (e.purpose, e.role))),
   confirmations = (
     SELECT count(*) FROM confirmations c
     WHERE c.record_id = records.record_id AND c.revision = records.head_revision
-      AND EXISTS (
-        SELECT 1 FROM evidence e
+      AND (
+        SELECT min(e.status IN ('matching', 'unindexed') AND 'unknown' NOT IN (e.purpose, e.role))
+        FROM evidence e
         WHERE e.record_id = c.record_id AND e.revision = c.revision
-          AND e.message_id = c.message_id AND e.added_by = 'confirmation'
-          AND e.status IN ('matching', 'unindexed')))
+          AND e.message_id = c.message_id))
 WHERE record_id = :record_id;

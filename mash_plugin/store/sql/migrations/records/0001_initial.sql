@@ -32,6 +32,8 @@ CREATE TABLE records (
   interpretation_hash BLOB NOT NULL,      -- for the duplicate test
   strong_tokens TEXT NOT NULL,            -- words of statement and details, space between
   weak_tokens TEXT NOT NULL,              -- words of the quotes alone
+  -- An agent asked to forget what the person established: out of sight now, removed a day later.
+  hidden_at INTEGER, hidden_by TEXT,
   CHECK ((scope_kind = 'personal') = (scope_value = '')),
   CHECK (decided_by IS NULL OR kind = 'decision'),
   CHECK (valid_until IS NULL OR kind = 'fact'),
@@ -40,13 +42,19 @@ CREATE TABLE records (
     WHEN 'preference' THEN state IN ('active','superseded','withdrawn')
     ELSE                   state IN ('current','superseded','retracted') END),
   CHECK (retired = (state IN ('superseded','withdrawn','retracted')))) STRICT;
-CREATE INDEX records_window ON records(owner_id, scope_kind, scope_value, retired, evidence_stale, recorded_at DESC, record_id);
+-- What recall, the list and the search for changes test stands in their indexes: a row is looked up
+-- only when it is shown.
+CREATE INDEX records_window ON records(owner_id, scope_kind, scope_value, retired, evidence_stale,
+  recorded_at DESC, record_id, effective_at, valid_until, hidden_at);
 CREATE INDEX records_dup ON records(owner_id, scope_kind, scope_value, interpretation_hash) WHERE retired = 0;
 CREATE INDEX records_begin ON records(owner_id, scope_kind, scope_value, effective_at)
   WHERE effective_at IS NOT NULL;
 CREATE INDEX records_end ON records(owner_id, scope_kind, scope_value, valid_until)
   WHERE valid_until IS NOT NULL;
-CREATE INDEX records_list ON records(recorded_at DESC, record_id);
+CREATE INDEX records_list ON records(recorded_at DESC, record_id, hidden_at, scope_kind,
+  scope_value, kind, state, review);
+CREATE INDEX records_kind ON records(owner_id, scope_kind, scope_value, kind, recorded_at DESC, record_id);
+CREATE INDEX records_hidden ON records(hidden_at) WHERE hidden_at IS NOT NULL;
 
 CREATE TABLE revisions (
   record_id TEXT NOT NULL REFERENCES records(record_id) ON DELETE CASCADE,
@@ -62,6 +70,7 @@ CREATE TABLE revisions (
   conditions   TEXT CHECK (conditions   IS NULL OR json_valid(conditions)),
   recorded_at INTEGER NOT NULL,
   session_id TEXT,                        -- the session that saved it
+  origin TEXT NOT NULL CHECK (origin IN ('tool','terminal')),  -- terminal: the person there
   checksum BLOB NOT NULL,                 -- over this row and its citations
   PRIMARY KEY (record_id, revision)) STRICT, WITHOUT ROWID;
 CREATE TRIGGER revisions_immutable BEFORE UPDATE ON revisions
@@ -88,6 +97,7 @@ CREATE TABLE confirmations (
   record_id TEXT NOT NULL, revision INTEGER NOT NULL,
   message_id TEXT NOT NULL,
   confirmed_at INTEGER NOT NULL,
+  session_id TEXT,
   PRIMARY KEY (record_id, revision, message_id),
   FOREIGN KEY (record_id, revision) REFERENCES revisions(record_id, revision) ON DELETE CASCADE) STRICT, WITHOUT ROWID;
 CREATE INDEX confirmations_at ON confirmations(confirmed_at);
@@ -99,6 +109,7 @@ CREATE TABLE links (
   relation TEXT NOT NULL CHECK (relation IN ('supports','contradicts','supersedes')),
   from_revision INTEGER NOT NULL, to_revision INTEGER NOT NULL,   -- heads when linked
   recorded_at INTEGER NOT NULL,
+  session_id TEXT,
   UNIQUE (from_record, to_record, relation),
   CHECK (from_record <> to_record)) STRICT;
 CREATE INDEX links_in ON links(to_record, link_id);

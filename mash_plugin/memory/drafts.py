@@ -1,0 +1,174 @@
+"""What a request wants to save, with its words found and nothing private in it."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from mash_plugin.chats.private import repeats_private_text
+from mash_plugin.chats.reading import chat_by_session, chat_of, messages_newest_first
+from mash_plugin.errors import ChatNotFound, CredentialText, PrivateText, ScopeMismatch
+from mash_plugin.memory.call import Call
+from mash_plugin.memory.cite import resolve_citations
+from mash_plugin.privacy import credential_kind, split_private
+from mash_plugin.records.authority import Cited, warnings_of
+from mash_plugin.records.duplicates import interpretation_hash
+from mash_plugin.records.model import Body, Evidence, Revision, Scope
+from mash_plugin.records.suspicion import reads_like_instruction
+from mash_plugin.tokens import words
+
+TOOL_CALL_LOOKBACK = 200
+Json = dict[str, Any]
+
+
+class Cites(NamedTuple):
+    """The citations of a request as they were found, and the session that makes it."""
+
+    cited: list[Cited]
+    session_id: str | None
+
+    @property
+    def evidence(self) -> tuple[Evidence, ...]:
+        """What is kept of them."""
+        return tuple(c.evidence for c in self.cited)
+
+
+class Draft(NamedTuple):
+    """One body with its citations, before anybody asked whether it may be saved."""
+
+    scope: Scope
+    body: Body
+    cites: Cites
+
+    @property
+    def same(self) -> bytes:
+        """The hash by which an identical record is found."""
+        return interpretation_hash(self.scope, self.body)
+
+    @property
+    def warnings(self) -> list[str]:
+        """What the receipt must say about it."""
+        warnings = warnings_of(self.cites.cited)
+        if self.body.review == "candidate" and reads_like_instruction(self.body):
+            warnings.append(
+                "This candidate reads like an instruction to an agent: hooks do not show it."
+            )
+        return warnings
+
+    def revision(self, number: int, now: int) -> Revision:
+        """The draft as a revision of that number."""
+        return Revision(number, self.body, now, self.cites.evidence, self.cites.session_id)
+
+
+def prepare(call: Call, scope: Scope, request: Json) -> Draft:
+    """The draft of a request with `body` and `evidence`.
+
+    Raises PrivateText, CredentialText, or what `resolve_citations` raises.
+    """
+    cites = cite(call, scope, request)
+    return Draft(scope, _body_of(request["body"], call), cites)
+
+
+def cite(call: Call, scope: Scope, request: Json) -> Cites:
+    """Find the citations of a request, in a chat that the scope covers; raises as `prepare`."""
+    _refuse_secrets(request)
+    cited = _resolve(call, scope, request.get("evidence") or [])
+    _refuse_private(call, request, cited)
+    return Cites(cited, _saving_session(call, request, cited))
+
+
+def tokens_of(revision: Revision) -> tuple[str, str]:
+    """The distinct words of its texts, and of its quotes."""
+    strong = "\n".join(revision.body.texts)
+    weak = "\n".join(e.quote for e in revision.evidence)
+    return " ".join(dict.fromkeys(words(strong))), " ".join(dict.fromkeys(words(weak)))
+
+
+def _resolve(call: Call, scope: Scope, citations: Sequence[Json]) -> list[Cited]:
+    try:
+        return resolve_citations(call, scope, citations)
+    except ScopeMismatch:
+        if scope.kind == "chat":
+            with call.chats.database.reading() as db:
+                if chat_of(db, scope.value) is None:
+                    raise ChatNotFound(
+                        f"No chat {scope.value!r} in the index; see list_chats."
+                    ) from None
+        raise
+
+
+def _body_of(request: Json, call: Call) -> Body:
+    details = request["details"]
+    return Body(
+        kind=details["kind"],
+        state=details["state"],
+        statement=request["statement"],
+        recorded_by=request.get("recorded_by") or call.caller.agent or "unknown",
+        review=request["review"],
+        effective_at=request.get("effective_at"),
+        decided_by=details.get("decided_by"),
+        alternatives=tuple(details.get("alternatives", ())),
+        consequences=tuple(details.get("consequences", ())),
+        conditions=tuple(details.get("conditions", ())),
+        reported_by=details.get("reported_by"),
+        valid_until=details.get("valid_until"),
+    )
+
+
+def _texts(value: object, field: str = "change") -> Iterator[tuple[str, str]]:
+    """Every text of a request with the name of its field."""
+    if isinstance(value, str):
+        yield field, value
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _texts(inner, f"{field}.{key}")
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            yield from _texts(inner, f"{field}[{index}]")
+
+
+def _refuse_secrets(request: Json) -> None:
+    """Private spans and known credentials are refused by field, never repeated (R-176, R-177)."""
+    for field, text in _texts(request):
+        if split_private(text)[0] != text:
+            raise PrivateText(f"{field} holds a private span; private text is never stored.")
+        if kind := credential_kind(text):
+            raise CredentialText(
+                f"{field} holds a credential ({kind}); choose a shorter quote or leave it out.",
+                field=field,
+            )
+
+
+def _refuse_private(call: Call, request: Json, cited: Sequence[Cited]) -> None:
+    """Nothing may repeat a private span of a cited chat or of the one that saves (R-176)."""
+    chats = [c.evidence.chat_id for c in cited]
+    if claimed := call.caller.session_id:  # a claim is good enough to refuse by
+        own = call.chats.refresh_session(claimed, call.now)
+        chats += [own] if own else []
+    texts = [text for _, text in _texts(request)] + [c.evidence.quote for c in cited]
+    with call.chats.database.reading() as db:
+        for chat_id in dict.fromkeys(chats):
+            if repeats_private_text(db, texts, call.chats.private_key, chat_id):
+                raise PrivateText("A text repeats private text of a cited chat, or of this one.")
+
+
+def _saving_session(call: Call, request: Json, cited: Sequence[Cited]) -> str | None:
+    """The session that saves, as far as it can be told.
+
+    The caller's session is a claim: believed where its transcript holds this very tool call,
+    where words of it are cited, or where the client names no tool call to look for.
+    """
+    claimed = call.caller.session_id
+    if claimed is None:
+        citations = request.get("evidence") or []
+        return next((c["session_id"] for c in citations if "session_id" in c), None)
+    with call.chats.database.reading() as db:
+        chat = chat_by_session(db, claimed)
+        if chat is None:
+            return None
+        if call.caller.tool_use_id is None or any(c.evidence.chat_id == chat.id for c in cited):
+            return claimed
+        for count, message in enumerate(messages_newest_first(db, chat.id)):
+            if call.caller.tool_use_id in message.tool_use_ids:
+                return claimed
+            if count == TOOL_CALL_LOOKBACK:
+                break
+    return None

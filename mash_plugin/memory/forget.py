@@ -1,0 +1,50 @@
+"""Remove a record whole, or hide it for a day where the person has not spoken (R-052, R-065)."""
+
+from mash_plugin.errors import Forgotten, NotFound
+from mash_plugin.memory.call import Call
+from mash_plugin.store.changes import Hidden, delete_record, hidden_records, unhide
+from mash_plugin.store.operations import forget_receipts
+from mash_plugin.store.records import get_head, is_forgotten
+from mash_plugin.store.sqlite import Connection
+
+KEEP_HIDDEN_MS = 86_400_000
+"""How long the person can take an agent's forget back (`mash undo`)."""
+
+
+def remove_record(db: Connection, record_id: str, now: int) -> None:
+    """Leave nothing of a record but marks without content; inside a write."""
+    forget_receipts(db, record_id)
+    delete_record(db, record_id, now)
+
+
+def after_removal(call: Call) -> None:
+    """Let no old page keep the text, once its removal is committed."""
+    call.store.checkpoint("TRUNCATE")
+
+
+def purge_hidden(call: Call) -> list[str]:
+    """Remove what was hidden a day ago; the IDs."""
+    with call.store.reading() as db:
+        due = hidden_records(db, call.now - KEEP_HIDDEN_MS)
+    if not due:
+        return []
+    with call.store.writing(may_use_reserve=True) as db:
+        due = hidden_records(db, call.now - KEEP_HIDDEN_MS)  # one may have been brought back
+        for hidden in due:
+            remove_record(db, hidden.record_id, call.now)
+    after_removal(call)
+    return [hidden.record_id for hidden in due]
+
+
+def undo(call: Call, record_id: str | None) -> list[Hidden]:
+    """Bring back a hidden record, or the one hidden last; raises NotFound or Forgotten."""
+    with call.store.writing() as db:
+        hidden = hidden_records(db, call.now)
+        found = [h for h in hidden if record_id in (None, h.record_id)][:1]
+        if not found and record_id and is_forgotten(db, record_id):
+            raise Forgotten(f"Record {record_id} was removed; its text is gone.")
+        if not found and record_id and get_head(db, record_id) is None:
+            raise NotFound(f"There is no record {record_id!r}.")
+        for one in found:
+            unhide(db, one.record_id)
+    return found

@@ -1,0 +1,53 @@
+"""One operation ID with its request: recognised when it comes again (R-061 to R-065)."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from mash_plugin.errors import Forgotten, OperationConflict
+from mash_plugin.store.operations import (
+    Identity,
+    add_receipt,
+    find_receipt,
+    operation_key,
+    request_key,
+)
+from mash_plugin.store.sqlite import Connection
+
+Json = dict[str, Any]
+
+
+class Operation:
+    """What the receipts know of one request."""
+
+    def __init__(self, identity: Identity, method: str, request: Json) -> None:
+        self.identity = identity
+        self.operation_id: str = request["operation_id"]
+        self.op_key = operation_key(identity, self.operation_id)
+        self.request_key = request_key(identity, method, request)
+
+    @property
+    def owner(self) -> str:
+        """Whose records it may change."""
+        return self.identity.owner
+
+    def replay(self, db: Connection) -> Json | None:
+        """The first receipt, for a retry; raises OperationConflict or Forgotten."""
+        found = find_receipt(db, self.identity, self.op_key)
+        if found is None:
+            return None
+        if found.receipt is None or found.is_hidden:
+            raise Forgotten("What that operation saved was removed; its text is gone.")
+        if found.request_key != self.request_key:
+            raise OperationConflict
+        return self._answer(found.receipt, replayed=True)
+
+    def save(self, db: Connection, receipt: Json, record_ids: Iterable[str]) -> Json:
+        """Keep the receipt, in the transaction of its change.
+
+        `record_ids`: the records that hold what the request said; with them the receipt goes.
+        """
+        add_receipt(db, self.identity, self.op_key, self.request_key, receipt, record_ids)
+        return self._answer(receipt, replayed=False)
+
+    def _answer(self, receipt: Json, replayed: bool) -> Json:
+        return {"operation_id": self.operation_id, **receipt, "replayed": replayed}

@@ -1,0 +1,175 @@
+"""What a change writes: records, revisions, confirmations, links and removals; no rules."""
+
+from typing import NamedTuple
+
+from mash_plugin.records.model import Evidence, Revision, Scope
+from mash_plugin.store.queries import load
+from mash_plugin.store.records import Head, checksum_of, evidence_row, recompute_head, revision_row
+from mash_plugin.store.sqlite import Connection
+
+_SQL = load("changes")
+
+
+class Hidden(NamedTuple):
+    """A record that an agent asked to forget: out of sight, and removed a day later."""
+
+    record_id: str
+    hidden_at: int
+    hidden_by: str | None
+    """The session that asked."""
+
+
+def insert_record(
+    db: Connection,
+    record_id: str,
+    owner: str,
+    scope: Scope,
+    first: Revision,
+    interpretation_hash: bytes,
+    tokens: tuple[str, str],
+) -> None:
+    """Write a new record with its first revision and its evidence."""
+    row = revision_row(first)
+    db.run(
+        _SQL.insert_record,
+        {
+            **row,
+            "record_id": record_id,
+            "owner_id": owner,
+            "kind": first.body.kind,
+            "scope_kind": scope.kind,
+            "scope_value": scope.value,
+            "retired": int(first.body.is_retired),
+            "interpretation_hash": interpretation_hash,
+            "strong_tokens": tokens[0],
+            "weak_tokens": tokens[1],
+        },
+    )
+    place = (record_id, owner, first.body.kind, scope.kind, scope.value)
+    _insert_revision(db, place, first)
+
+
+def add_revision(
+    db: Connection,
+    head: Head,
+    revision: Revision,
+    interpretation_hash: bytes,
+    tokens: tuple[str, str],
+) -> bool:
+    """Write the next revision of a record; False where the head has moved meanwhile."""
+    row = revision_row(revision)
+    stale = any(e.status not in ("matching", "unindexed") for e in revision.evidence)
+    moved = db.run(
+        _SQL.move_head,
+        {
+            **row,
+            "record_id": head.id,
+            "expected": head.revision,
+            "retired": int(revision.body.is_retired),
+            "evidence_stale": int(stale),
+            "interpretation_hash": interpretation_hash,
+            "strong_tokens": tokens[0],
+            "weak_tokens": tokens[1],
+        },
+    )
+    if not moved:
+        return False
+    place = (head.id, head.owner, head.kind, head.scope_kind, head.scope_value)
+    _insert_revision(db, place, revision)
+    return True
+
+
+def add_confirmations(
+    db: Connection,
+    head: Head,
+    evidence: tuple[Evidence, ...],
+    counted: tuple[str, ...],
+    now: int,
+    session_id: str | None,
+) -> int:
+    """Keep what supports the head; how many of the counted messages are new to it."""
+    key = {"record_id": head.id, "revision": head.revision}
+    for one in evidence:
+        row = evidence_row(one)
+        if db.one(_SQL.has_evidence, {**key, **row}) is None:
+            _insert_evidence(db, head.id, head.revision, one)
+    added = sum(
+        db.run(
+            _SQL.insert_confirmation,
+            {**key, "message_id": message_id, "now": now, "session_id": session_id},
+        )
+        for message_id in counted
+    )
+    recompute_head(db, head.id)
+    return added
+
+
+def add_link(
+    db: Connection, source: Head, target: Head, relation: str, now: int, session_id: str | None
+) -> bool:
+    """Join two records; False where they are joined so already."""
+    link = {
+        **_link(source.id, target.id, relation),
+        "from_revision": source.revision,
+        "to_revision": target.revision,
+        "now": now,
+        "session_id": session_id,
+    }
+    return db.run(_SQL.insert_link, link) > 0
+
+
+def remove_link(db: Connection, source_id: str, target_id: str, relation: str) -> bool:
+    """Take exactly this link away; False where there is none."""
+    return db.run(_SQL.delete_link, _link(source_id, target_id, relation)) > 0
+
+
+def hide(db: Connection, record_id: str, now: int, session_id: str | None) -> None:
+    """Put a record out of sight of every reader."""
+    _set_hidden(db, record_id, now, session_id)
+
+
+def unhide(db: Connection, record_id: str) -> None:
+    """Bring a hidden record back as it was."""
+    _set_hidden(db, record_id, None, None)
+
+
+def hidden_records(db: Connection, until: int) -> list[Hidden]:
+    """Those hidden at that time or before, the latest first."""
+    return [Hidden(*row) for row in db.all(_SQL.list_hidden, {"until": until})]
+
+
+def delete_record(db: Connection, record_id: str, now: int) -> None:
+    """Remove a record whole and leave a mark without content."""
+    key = {"record_id": record_id, "now": now}
+    db.run(_SQL.delete_record, key)
+    db.run(_SQL.insert_tombstone, key)
+    db.run(_SQL.queue_removal, key)
+
+
+def _insert_revision(db: Connection, place: tuple[str, ...], revision: Revision) -> None:
+    record_id, row = place[0], revision_row(revision)
+    checksum = checksum_of(place, row, revision.evidence)
+    db.run(_SQL.insert_revision, {**row, "record_id": record_id, "checksum": checksum})
+    for evidence in revision.evidence:
+        _insert_evidence(db, record_id, revision.revision, evidence)
+
+
+def _insert_evidence(db: Connection, record_id: str, revision: int, evidence: Evidence) -> None:
+    db.run(
+        _SQL.insert_evidence,
+        {
+            **evidence_row(evidence),
+            "record_id": record_id,
+            "revision": revision,
+            "added_by": evidence.added_by,
+            "status": evidence.status,
+        },
+    )
+
+
+def _set_hidden(db: Connection, record_id: str, at: int | None, session_id: str | None) -> None:
+    db.run(_SQL.set_hidden, {"record_id": record_id, "hidden_at": at, "hidden_by": session_id})
+
+
+def _link(source_id: str, target_id: str, relation: str) -> dict[str, str]:
+    return {"from_record": source_id, "to_record": target_id, "relation": relation}
