@@ -28,6 +28,7 @@ HOOK_WORKERS = 4
 READ_WORKERS = 8
 WRITE_WORKERS = 16
 """Most of them sleep: a citation waits up to two seconds for words that the host writes late."""
+WRITING = frozenset(("record", "extract_records"))
 QUIET_S = 0.05
 LAST_WORDS_S = 0.5
 LAST_WORK_S = 5.0
@@ -227,7 +228,7 @@ class DaemonServer:
             case HookFrame():
                 self._work(self._hook_pool, connection, partial(_hook, self._requests, frame))
             case ToolFrame():
-                pool = self._write_pool if frame.method == "record" else self._read_pool
+                pool = self._write_pool if frame.method in WRITING else self._read_pool
                 self._work(pool, connection, partial(_tool, self._requests, frame))
             case "lease":
                 if self._requests.load.leases >= self._limits.leases:

@@ -65,7 +65,14 @@ def _whole(text: str) -> str:
 def _as_ours(errors: list[ErrorDetails]) -> MashError:
     """The first error that says most: of a union, each choice complains."""
     first = min(errors, key=lambda e: _SAYS_LEAST.get(e["type"], 0))
-    field = _field(first["loc"])
+    error = _error(first, _field(first["loc"]))
+    match first["loc"]:
+        case ("records", int(draft), *_):
+            error.details["draft"] = draft
+    return error
+
+
+def _error(first: ErrorDetails, field: str) -> MashError:
     match first["type"]:
         case "string_too_long" | "too_long":
             limit = first.get("ctx", {}).get("max_length")
@@ -73,7 +80,7 @@ def _as_ours(errors: list[ErrorDetails]) -> MashError:
             return TooLarge(f"{field} is too long: at most {limit} {unit}.", field=field)
         case "no_evidence":
             return EvidenceRequired(field=f"{field}.evidence")
-        case "too_short" if field.endswith("evidence"):
+        case "too_short" | "missing" if field.endswith("evidence"):
             return EvidenceRequired(field=field)
         case "retired_state":
             return InvalidState(f"{field}: {first['msg']}.", field=field)

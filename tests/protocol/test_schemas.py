@@ -117,7 +117,7 @@ def test_every_tool_can_be_called_with_its_required_fields_alone() -> None:
 @pytest.mark.spec("R-110", "R-111")
 def test_looking_for_matches_comes_before_create_and_decides_nothing() -> None:
     record = " ".join(TOOLS["record"]["description"].split())
-    assert "Before you create, read the source discussion and call find_record_matches" in record
+    assert "create: first read the source discussion and call find_record_matches" in record
     text = " ".join(TOOLS["find_record_matches"]["description"].split())
     assert "similar wording is not agreement" in text
     assert "Nothing is merged, confirmed or changed" in text

@@ -1,0 +1,19 @@
+-- Which version of a chat an agent claims to have reviewed, by owner, chat and scope (R-113).
+
+-- name: get_checkpoint
+SELECT source_fingerprint, processed_at FROM checkpoints
+WHERE owner_id = :owner_id AND chat_id = :chat_id
+  AND scope_kind = :scope_kind AND scope_value = :scope_value;
+
+-- name: save_checkpoint
+INSERT INTO checkpoints (
+  owner_id, chat_id, scope_kind, scope_value, source_fingerprint, record_count, processed_at)
+VALUES (
+  :owner_id, :chat_id, :scope_kind, :scope_value, :source_fingerprint, :record_count,
+  :processed_at)
+ON CONFLICT (owner_id, chat_id, scope_kind, scope_value) DO UPDATE SET
+  source_fingerprint = excluded.source_fingerprint, record_count = excluded.record_count,
+  processed_at = excluded.processed_at;
+
+-- name: delete_checkpoints
+DELETE FROM checkpoints WHERE chat_id = :chat_id;
