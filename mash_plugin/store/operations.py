@@ -49,6 +49,11 @@ def request_key(identity: Identity, method: str, request: dict[str, Any]) -> byt
     return _keyed(identity, b"request", canonical.encode())
 
 
+def chat_key(identity: Identity, chat_id: str) -> bytes:
+    """The keyed hash that stands for a forgotten chat."""
+    return _keyed(identity, b"chat", chat_id.encode("utf-8", "replace"))
+
+
 def find_receipt(db: Connection, identity: Identity, op_key: bytes) -> Receipt | None:
     """The receipt of an operation, if it was saved."""
     row = db.one(_SQL.get_receipt, {"owner_id": identity.owner, "op_key": op_key})

@@ -30,13 +30,13 @@ def zero_gaps(path: str, start: int) -> int | None:
         if size > _LARGEST:
             return None
         end = min(start + CHUNK, size)
-        page = int.from_bytes(file.xRead(2, 16)) or 0
+        page = int.from_bytes(file.xRead(2, 16))
         page = 65536 if page == 1 else page
         chunk = file.xRead(end - start, start)
         is_dirty = False
         for at in range(0, len(chunk), page):
             gap = _gap(chunk, at, page, _FILE_HEADER if start + at == 0 else 0)
-            if gap and any(chunk[gap.start : gap.stop]):
+            if gap and chunk[gap.start : gap.stop] != bytes(len(gap)):
                 file.xWrite(bytes(len(gap)), start + gap.start)
                 is_dirty = True
         if is_dirty:

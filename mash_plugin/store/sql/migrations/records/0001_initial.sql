@@ -9,7 +9,7 @@ CREATE TABLE owners (
   created_at INTEGER NOT NULL) STRICT;
 
 CREATE TABLE chat_tombstones (            -- content-free
-  chat_key BLOB PRIMARY KEY,              -- keyed hash of source and session_id
+  chat_key BLOB PRIMARY KEY,              -- keyed hash of the chat ID
   forgotten_at INTEGER NOT NULL) STRICT;
 
 CREATE TABLE records (
@@ -147,6 +147,9 @@ CREATE TABLE receipt_records (            -- which receipts must become tombston
   owner_id TEXT NOT NULL, op_key BLOB NOT NULL, record_id TEXT NOT NULL,
   PRIMARY KEY (record_id, owner_id, op_key),
   FOREIGN KEY (owner_id, op_key) REFERENCES receipts(owner_id, op_key) ON DELETE CASCADE) STRICT, WITHOUT ROWID;
+-- Deleted text is still to be scrubbed from the file; a number, so that none is missed meanwhile.
+CREATE TRIGGER records_to_scrub AFTER DELETE ON records
+  BEGIN INSERT OR REPLACE INTO meta VALUES ('unclean', randomblob(8)); END;
 CREATE TABLE record_tombstones (record_id TEXT PRIMARY KEY, forgotten_at INTEGER NOT NULL) STRICT;
 CREATE INDEX record_tombstones_at ON record_tombstones(forgotten_at);
 

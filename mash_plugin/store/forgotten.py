@@ -1,0 +1,116 @@
+"""Marks of forgotten chats (R-180), what hangs on a chat, and the scrubbing of deleted text."""
+
+import os
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from mash_plugin.compact_json import compact_json
+from mash_plugin.errors import Forgotten
+from mash_plugin.store.operations import Identity, chat_key, identity_of
+from mash_plugin.store.queries import load
+from mash_plugin.store.sqlite import Connection, Database
+
+_SQL = load("forgotten")
+
+
+class RecordLine(NamedTuple):
+    """A record as far as a person must see it before it goes."""
+
+    id: str
+    kind: str
+    review: str
+    state: str
+    recorded_at: int
+    statement: str
+
+
+def mark_chats(db: Connection, chat_ids: Iterable[str], now: int) -> None:
+    """Keep these chats out for ever; the mark holds nothing of them, not even the ID."""
+    identity = identity_of(db)
+    for chat_id in chat_ids:
+        db.run(_SQL.insert_mark, {"chat_key": chat_key(identity, chat_id), "now": now})
+
+
+def unmark_chats(db: Connection, chat_ids: Iterable[str]) -> int:
+    """Let these chats in again; how many had been forgotten."""
+    identity = identity_of(db)
+    keys = [chat_key(identity, chat_id) for chat_id in chat_ids]
+    return sum(db.run(_SQL.delete_mark, {"chat_key": key}) for key in keys)
+
+
+def has_mark(db: Connection, chat_id: str, identity: Identity | None = None) -> bool:
+    """Whether a chat of that ID was forgotten."""
+    if db.one(_SQL.has_marks) is None:
+        return False
+    key = chat_key(identity or identity_of(db), chat_id)
+    return db.one(_SQL.has_mark, {"chat_key": key}) is not None
+
+
+def refuse_forgotten(db: Connection, chat_ids: Iterable[str]) -> None:
+    """Raise Forgotten when a chat that is about to be cited was forgotten meanwhile."""
+    if db.one(_SQL.has_marks) is None:
+        return
+    identity = identity_of(db)
+    for chat_id in set(chat_ids):
+        if has_mark(db, chat_id, identity):
+            raise Forgotten("The cited chat was forgotten; its words are not saved again.")
+
+
+def records_of_chats(db: Connection, chat_ids: Iterable[str]) -> list[str]:
+    """The records that go with these chats (R-178)."""
+    rows = db.all(_SQL.records_of_chats, {"chat_ids": compact_json(list(chat_ids))})
+    return [str(row[0]) for row in rows]
+
+
+def describe_records(db: Connection, record_ids: Iterable[str]) -> list[RecordLine]:
+    """Those records, the newest first."""
+    rows = db.all(_SQL.describe_records, {"record_ids": compact_json(list(record_ids))})
+    return [RecordLine(*row) for row in rows]
+
+
+def count_checkpoints(db: Connection, chat_ids: Iterable[str]) -> int:
+    """How many extraction checkpoints these chats have."""
+    row = db.one(_SQL.count_checkpoints, {"chat_ids": compact_json(list(chat_ids))})
+    return int(row[0]) if row else 0
+
+
+def remove_traces(db: Connection, chat_ids: Iterable[str], session_ids: Iterable[str]) -> None:
+    """Remove what else the store keeps of these chats: checkpoints and the state of hooks."""
+    chats = {"chat_ids": compact_json(list(chat_ids))}
+    db.run(_SQL.delete_checkpoints, chats)
+    db.run(_SQL.delete_backfill, chats)
+    db.run(_SQL.delete_shown, chats)
+    db.run(_SQL.delete_sessions, {"session_ids": compact_json(list(session_ids))})
+    db.run(_SQL.set_unclean)
+
+
+def set_unclean(db: Connection) -> None:
+    """Note, in the transaction that deletes text, that its bytes are still to be scrubbed."""
+    db.run(_SQL.set_unclean)
+
+
+def scrub_deleted(database: Database, before: Callable[[], None] = lambda: None) -> bool:
+    """Scrub what was deleted since the last time; False when a reader was in the way.
+
+    The note that there is something to scrub outlives a kill: the next start goes on with it.
+    """
+    with database.reading() as db:
+        row = db.one(_SQL.get_unclean)
+    if row is None:
+        return True
+    before()
+    if not database.scrub():
+        return False
+    with database.writing(may_use_reserve=True) as db:
+        db.run(_SQL.delete_unclean, {"seen": row[0]})
+    return True
+
+
+def older_copies(data: str, backups: Iterable[str]) -> list[str]:
+    """Files that may still hold what was removed: backups, and stores that were set aside."""
+    try:
+        names = sorted(os.listdir(data))
+    except OSError:
+        names = []
+    aside = [n for n in names if any(f".db.{word}-" in n for word in ("damaged", "before-restore"))]
+    return [*backups, *(os.path.join(data, n) for n in aside if not n.endswith(("-wal", "-shm")))]
