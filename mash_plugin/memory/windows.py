@@ -102,16 +102,17 @@ class Windows:
 def current_window(db: Connection, owner: str, scope: Scope, now: int) -> Window:
     """What default recall may return: in force, fresh and without conflict."""
     found = window(db, owner, scope, now, WINDOW + 1, include_review=False)
-    return _ready(found, frozenset(), now)
+    return prepared(found, frozenset(), now)
 
 
 def review_window(db: Connection, owner: str, scope: Scope, now: int) -> Window:
     """All records of a scope, those included that need a review."""
     found = window(db, owner, scope, now, WINDOW + 1, include_review=True)
-    return _ready(found, conflicted_among(db, [head.id for head in found], now), now)
+    return prepared(found, conflicted_among(db, [head.id for head in found], now), now)
 
 
-def _ready(found: list[Head], conflicts: frozenset[str], now: int) -> Window:
+def prepared(found: Sequence[Head], conflicts: frozenset[str], now: int) -> Window:
+    """The window of these heads, the newest first, of which the first 256 count."""
     heads = {head.id: head for head in found[:WINDOW]}
     all_ranked = [_ranked(head, head.id in conflicts, now) for head in heads.values()]
     ordered = sorted((standing(ranked, now), ranked) for ranked in all_ranked)

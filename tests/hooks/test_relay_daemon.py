@@ -5,6 +5,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -61,6 +62,20 @@ def test_a_whole_reply_is_printed_as_it_is(place: Place) -> None:
 
 
 @pytest.mark.spec("R-132")
+def test_a_whole_line_is_enough_where_the_daemon_stays_on_the_line(place: Place) -> None:
+    hung_up = threading.Event()
+
+    def say(connection: socket.socket) -> None:
+        send(WHOLE, connection)
+        while connection.recv(1 << 16):  # until the hook has ended
+            pass
+        hung_up.set()
+
+    with impostor(place, say):
+        assert place.hook("session-start", SESSION_START).out == WHOLE
+        assert hung_up.wait(5)
+
+
 def test_a_daemon_that_never_answers_is_left_at_the_deadline(place: Place) -> None:
     daemon = place.start()
     os.kill(daemon.pid, signal.SIGSTOP)

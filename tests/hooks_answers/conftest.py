@@ -11,8 +11,8 @@ from mash_plugin.daemon import hooks
 from mash_plugin.daemon.node import Node
 from mash_plugin.paths import find_paths
 from mash_plugin.records.model import Body, Evidence, Revision, Scope
-from mash_plugin.store.operations import identity_of
 from mash_plugin.store.changes import insert_record
+from mash_plugin.store.operations import identity_of
 from mash_plugin.tokens import words
 
 NOW = 1_796_021_684_000

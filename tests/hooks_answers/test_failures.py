@@ -97,6 +97,27 @@ def test_late_chats_leave_the_records(told, lanes):
 
 @pytest.mark.spec("R-132")
 @pytest.mark.parametrize(
+    ("hanging", "left", "gone"),
+    [
+        ("recall_for_hook", "What is a.py for?", "Keep a.py small."),
+        ("recent_chats", "Keep a.py small.", "What is a.py for?"),
+    ],
+)
+def test_a_part_that_hangs_takes_the_other_from_no_later_hook(
+    told, lanes, monkeypatch, hanging, left, gone
+):
+    release = threading.Event()
+    monkeypatch.setattr(hooks, "BUDGET_S", 0.2)
+    monkeypatch.setattr(hook_parts, hanging, lambda *_: release.wait() and [])
+    texts = [told.start(session=f"new-{number}") for number in range(4)]
+    release.set()
+    for text in texts:
+        assert left in text
+        assert gone not in text
+
+
+@pytest.mark.spec("R-132")
+@pytest.mark.parametrize(
     ("broken", "left", "gone"),
     [
         ("recall_for_hook", "What is a.py for?", "Keep a.py small."),

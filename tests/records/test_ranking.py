@@ -4,7 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mash_plugin.records.ranking import DAY_MS, Ranked, boost, rank_records
+from mash_plugin.records.ranking import (
+    DAY_MS,
+    Ranked,
+    boost,
+    rank_records,
+    standing,
+    standings_change_at,
+)
 
 NOW = 1_796_100_000_000
 
@@ -118,3 +125,16 @@ def test_the_agents_decisions_come_after_the_persons_among_the_current() -> None
 
 def test_a_time_in_the_future_has_no_negative_age() -> None:
     assert boost(ranked(recorded_at=NOW + 10**12), NOW) == 100
+
+
+@given(st.lists(RANKED, max_size=30), st.floats(0, 1))
+def test_an_order_holds_until_the_first_record_loses_a_point(
+    window: list[Ranked], share: float
+) -> None:
+    until = standings_change_at(window, NOW)
+    last = NOW + 400 * DAY_MS if until is None else until - 1
+    for then in (NOW + int((last - NOW) * share), last):
+        assert [standing(r, then) for r in window] == [standing(r, NOW) for r in window]
+    if until is not None:
+        later = until + DAY_MS
+        assert any(standing(r, later) != standing(r, NOW) for r in window)
