@@ -22,6 +22,8 @@ TRANSCRIPTS_AFTER_S = 0.2
 STATE_AFTER_S = 1.0
 """Hook state is written this long after its first unsaved change."""
 CHECKPOINT_EVERY_S = 60.0
+PURGE_EVERY_S = 60.0
+"""How often it is asked whether a hidden record has had its day."""
 BACKUP_EVERY_S = 10 * 60
 """How often it is asked whether the day's backup is due."""
 
@@ -43,6 +45,7 @@ class _Due:
 
     index: float
     checkpoint: float
+    purge: float
     backup: float
     state: float | None = None
     transcripts_from: float = 0.0
@@ -57,7 +60,7 @@ class Workers:
         self.index_run = IndexRun()
         self._node = node
         self._log = log
-        self._due = _Due(now + FIRST_INDEX_AFTER_S, now + CHECKPOINT_EVERY_S, now + 5.0)
+        self._due = _Due(now + FIRST_INDEX_AFTER_S, now + CHECKPOINT_EVERY_S, now + 4.0, now + 5.0)
         self._changed = threading.Condition()
         self._is_closed = False
         self._is_working = False
@@ -137,6 +140,9 @@ class Workers:
         if now >= due.index:
             due.index = now + INDEX_EVERY_S
             return "index", self._index_all
+        if now >= due.purge:  # before the backup, which would keep the text
+            due.purge = now + PURGE_EVERY_S
+            return "purge", self._purge
         if now >= due.backup:
             due.backup = now + BACKUP_EVERY_S
             return "backup", self._back_up
@@ -147,7 +153,7 @@ class Workers:
 
     def _wait_s(self) -> float:
         due = self._due
-        soonest = min(due.index, due.checkpoint, due.backup, due.state or due.index)
+        soonest = min(due.index, due.checkpoint, due.purge, due.backup, due.state or due.index)
         if due.transcripts:
             soonest = min(soonest, due.transcripts_from)
         return max(0.01, soonest - time.monotonic())
@@ -191,6 +197,11 @@ class Workers:
         from mash_plugin.memory.freshness import recheck_rebuilt
 
         recheck_rebuilt(self._node.call(Caller(), now_ms(), {}))
+
+    def _purge(self) -> None:
+        from mash_plugin.memory.forget import purge_hidden
+
+        purge_hidden(self._node.call(Caller(), now_ms(), {}))
 
     def _back_up(self) -> None:
         from mash_plugin.store.backup import daily
