@@ -3,6 +3,7 @@
 from mash_plugin.errors import Forgotten, NotFound
 from mash_plugin.memory.call import Call
 from mash_plugin.store.changes import Hidden, delete_record, hidden_records, unhide
+from mash_plugin.store.forgotten import scrub_deleted
 from mash_plugin.store.operations import forget_receipts
 from mash_plugin.store.records import get_head, is_forgotten
 from mash_plugin.store.sqlite import Connection
@@ -18,8 +19,11 @@ def remove_record(db: Connection, record_id: str, now: int) -> None:
 
 
 def after_removal(call: Call) -> None:
-    """Let no old page keep the text, once its removal is committed."""
-    call.store.checkpoint("TRUNCATE")
+    """Let no byte of the text stay in the file or its log, once its removal is committed.
+
+    What cannot be done now is noted in the store and done in the background.
+    """
+    scrub_deleted(call.store)
 
 
 def purge_hidden(call: Call) -> list[str]:

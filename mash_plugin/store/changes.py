@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from mash_plugin.records.model import Evidence, Revision, Scope
+from mash_plugin.store.forgotten import refuse_forgotten
 from mash_plugin.store.queries import load
 from mash_plugin.store.records import Head, checksum_of, evidence_row, recompute_head, revision_row
 from mash_plugin.store.sqlite import Connection
@@ -155,6 +156,8 @@ def _insert_revision(db: Connection, place: tuple[str, ...], revision: Revision)
 
 
 def _insert_evidence(db: Connection, record_id: str, revision: int, evidence: Evidence) -> None:
+    # In this transaction: the chat may have been forgotten since its words were read.
+    refuse_forgotten(db, [evidence.chat_id])
     db.run(
         _SQL.insert_evidence,
         {

@@ -2,10 +2,11 @@
 
 import os
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import NamedTuple
 
 from mash_plugin.compact_json import compact_json
-from mash_plugin.errors import Forgotten
+from mash_plugin.errors import Forgotten, MashError
 from mash_plugin.store.operations import Identity, chat_key, identity_of
 from mash_plugin.store.queries import load
 from mash_plugin.store.sqlite import Connection, Database
@@ -89,21 +90,24 @@ def set_unclean(db: Connection) -> None:
     db.run(_SQL.set_unclean)
 
 
-def scrub_deleted(database: Database, before: Callable[[], None] = lambda: None) -> bool:
-    """Scrub what was deleted since the last time; False when a reader was in the way.
+def scrub_deleted(database: Database, prepare: Callable[[], None] = lambda: None) -> bool:
+    """Scrub what was deleted since the last time; False when that could not be done now.
 
     The note that there is something to scrub outlives a kill: the next start goes on with it.
+    The deletion itself is committed, so that nothing that fails here makes it fail.
     """
-    with database.reading() as db:
-        row = db.one(_SQL.get_unclean)
-    if row is None:
-        return True
-    before()
-    if not database.scrub():
-        return False
-    with database.writing(may_use_reserve=True) as db:
-        db.run(_SQL.delete_unclean, {"seen": row[0]})
-    return True
+    with suppress(MashError):
+        with database.reading() as db:
+            row = db.one(_SQL.get_unclean)
+        if row is None:
+            return True
+        prepare()
+        if database.scrub():
+            with database.writing(may_use_reserve=True) as db:
+                db.run(_SQL.delete_unclean, {"seen": row[0]})
+            return True
+    database.on_unclean()
+    return False
 
 
 def older_copies(data: str, backups: Iterable[str]) -> list[str]:

@@ -155,7 +155,6 @@ class Database:
                     return False
                 self._refuse_if_stopped()
                 if not self._truncate_log():
-                    self.on_unclean()
                     return False
                 failpoint("after_truncate_before_scrub")
                 start = self._zero_gaps(start)
