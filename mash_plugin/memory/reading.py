@@ -1,6 +1,5 @@
 """Read records completely: one with its evidence, or all of them page by page. Writes nothing."""
 
-from collections.abc import Iterator
 from typing import Any
 
 from mash_plugin.errors import Forgotten, NotFound, StoreDamaged
@@ -34,24 +33,27 @@ from mash_plugin.store.sqlite import Connection
 
 PAGE_BYTES = 32_768
 LINK_BYTES = 12_288
+"""What the links may take of a page of the history."""
 REVISIONS, LINKS = 8, 128
+MAX_NUMBER = 1_000_000_000
+"""No revision and no offset is written longer."""
+AT_THE_TERMINAL = "by the person at the terminal"
+"""The origin of a revision that no tool can claim."""
 Item = dict[str, Any]
 
 
 def get_record(call: Call, request: dict[str, Any]) -> Item:
-    """One record with the evidence of its head, or of a page of its revisions."""
+    """One record with the evidence of its head, or of a page of its revisions.
+
+    Each of the two lists holds at least one item while there is one, so that paging always
+    advances: only a revision of the greatest size makes an answer longer than a page (R-107).
+    """
     shown, denied = masking(call.settings), Denied(call)
     with call.store.reading() as db:
         head = get_head(db, request["id"])
+        _refuse_forgotten(db, head, request["id"])
         if head is None:
-            if is_forgotten(db, request["id"]):
-                raise Forgotten(f"Record {request['id']} was removed; its text is gone.")
-            raise NotFound(f"There is no record {request['id']!r}.")
-        if head.hidden_at is not None:
-            raise Forgotten(
-                f"Record {head.id} was forgotten by an agent and is removed for good a day later."
-                " Until then the person can bring it back: `mash undo`."
-            )
+            raise NotFound(f"There is no record {request['id']!r}; see list_records.")
         if denied.has_scope(head.scope_kind, head.scope_value):
             raise denied.refusal(f"record {head.id}")
         revision = load_head(db, head)
@@ -60,19 +62,40 @@ def get_record(call: Call, request: dict[str, Any]) -> Item:
             raise StoreDamaged(
                 f"Record {head.id} does not fit its checksum and is not shown. Run `mash doctor`."
             )
-        record = item_of(
-            head, revision, status_of_head(head, call.now), _conflict(db, head, call.now), shown
-        )
-        links, next_link = _links(db, call, head, request["link_offset"], shown)
-        room = PAGE_BYTES - size_of(record) - size_of(links) - 200
-        revisions, next_before = _revisions(db, call, head, revision, request, room, shown)
+        status, conflicted = status_of_head(head, call.now), _conflict(db, head, call.now)
+        body: Item = {
+            "record": item_of(head, revision, status, conflicted, shown),
+            "revisions": [],
+            "next_before_revision": MAX_NUMBER,
+            "links": [],
+            "next_link_offset": MAX_NUMBER,
+        }
+        room = PAGE_BYTES - size_of(body)
+        if not request["history"]:
+            revisions, next_before = [_revision_json(db, head, revision, shown)], None
+            room -= size_of(revisions)
+            links, next_link = _links(db, call, head, request["link_offset"], room, shown)
+        else:
+            links, next_link = _links(db, call, head, request["link_offset"], LINK_BYTES, shown)
+            room -= size_of(links)
+            revisions, next_before = _revisions(db, call, head, request, room, shown)
     return {
-        "record": record,
+        "record": body["record"],
         "revisions": revisions,
         "next_before_revision": next_before,
         "links": links,
         "next_link_offset": next_link,
     }
+
+
+def _refuse_forgotten(db: Connection, head: Head | None, record_id: str) -> None:
+    if head is None and is_forgotten(db, record_id):
+        raise Forgotten(f"Record {record_id} was removed; its text is gone.")
+    if head is not None and head.hidden_at is not None:
+        raise Forgotten(
+            f"Record {record_id} was forgotten by an agent and is removed for good a day later."
+            " Until then the person can bring it back: `mash undo`."
+        )
 
 
 def list_records(call: Call, request: dict[str, Any]) -> Item:
@@ -135,34 +158,25 @@ def _conflict(db: Connection, head: Head, now: int) -> bool:
 
 
 def _revisions(
-    db: Connection,
-    call: Call,
-    head: Head,
-    newest: Revision,
-    request: Item,
-    room: int,
-    shown: Masking,
+    db: Connection, call: Call, head: Head, request: Item, room: int, shown: Masking
 ) -> tuple[list[Item], int | None]:
-    if not request["history"]:
-        return [_revision_json(db, head, newest, shown)], None
-    limit = request.get("limit", REVISIONS)
+    """A page of the history; the cursor passes a damaged revision, which is not shown."""
+    limit = request.get("limit") or REVISIONS
     numbers = list_revisions(db, head.id, request.get("before_revision"), limit + 1)
-    items, _ = page(_each_revision(db, call, head, numbers, shown), limit, room, {})
-    if not items:
-        return [], None
-    last = items[-1]["revision"]
-    return items, last if any(number < last for number in numbers) else None
-
-
-def _each_revision(
-    db: Connection, call: Call, head: Head, numbers: list[int], shown: Masking
-) -> Iterator[Item]:
-    for number in numbers:
+    items: list[Item] = []
+    size, passed = 0, None
+    for number in numbers[:limit]:
         revision = load_revision(db, head, number)
         if revision is None:
             call.on_damaged(head.id)
         else:
-            yield _revision_json(db, head, revision, shown)
+            item = _revision_json(db, head, revision, shown)
+            size += size_of(item) + bool(items)
+            if items and size > room:
+                break
+            items.append(item)
+        passed = number
+    return items, passed if numbers and passed != numbers[-1] else None
 
 
 def _revision_json(db: Connection, head: Head, revision: Revision, shown: Masking) -> Item:
@@ -179,6 +193,7 @@ def _revision_json(db: Connection, head: Head, revision: Revision, shown: Maskin
         "revision": revision.revision,
         "body": text,
         "recorded_at": revision.recorded_at,
+        **({"origin": AT_THE_TERMINAL} if revision.origin == "terminal" else {}),
         "evidence": [
             {
                 "chat_id": e.chat_id,
@@ -201,17 +216,21 @@ def _revision_json(db: Connection, head: Head, revision: Revision, shown: Maskin
 
 
 def _links(
-    db: Connection, call: Call, head: Head, start: int, shown: Masking
+    db: Connection, call: Call, head: Head, start: int, room: int, shown: Masking
 ) -> tuple[list[Item], int | None]:
     found = list_links(db, head.id, start, LINKS + 1)
     own = is_in_force(bool(head.retired), head.effective_at, head.valid_until, call.now)
-    links, _ = page((_link(db, call, link, own, shown) for link in found), LINKS, LINK_BYTES, {})
+    denied = Denied(call)
+    items = (_link(db, call, link, own, denied, shown) for link in found)
+    links, _ = page(items, LINKS, room, {})
     return links, start + len(links) if len(links) < len(found) else None
 
 
-def _link(db: Connection, call: Call, link: Linked, own_in_force: bool, shown: Masking) -> Item:
+def _link(
+    db: Connection, call: Call, link: Linked, own_in_force: bool, denied: Denied, shown: Masking
+) -> Item:
     other = get_head(db, link.id)
-    is_shown = other and not Denied(call).has_scope(other.scope_kind, other.scope_value)
+    is_shown = other and not denied.has_scope(other.scope_kind, other.scope_value)
     revision = load_head(db, other) if other and is_shown else None
     return {
         "direction": link.direction,
