@@ -21,12 +21,16 @@ VERBS = ("keep", "use", "avoid", "prefer", "test", "review", "document", "rename
 def build_records(
     database: Database, owner: str, scopes: list[Scope], count: int, now: int
 ) -> None:
-    """Spread established decisions over the scopes; in each, one in fifty names one file."""
+    """Spread established decisions over the scopes; in each, one in fifty names one file.
+
+    A scope that is named more often gets more.
+    """
     for start in range(0, count, BATCH):
         with database.writing() as db:
             for number in range(start, min(start + BATCH, count)):
-                statement = statement_of(number, names_file=number // len(scopes) % 50 == 0)
-                scope = scopes[number % len(scopes)]
+                row, column = divmod(number, len(scopes))
+                statement = statement_of(number, names_file=(row + column) % 50 == 0)
+                scope = scopes[column]
                 _insert(db, owner, scope, statement, number, now - (count - number))
 
 

@@ -4,6 +4,7 @@ import json
 import os
 import pkgutil
 import random
+import shutil
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -130,12 +131,29 @@ def away(place: Place, rounds: int) -> Iterator[Line]:
 
 
 def recall(place: Place, rounds: int) -> Iterator[Line]:
-    """recall_records in the daemon's own code: 100,000 records in 100 scopes."""
+    """recall_records in the daemon's own code: over many scopes, and beside one very large one."""
+    scopes = [f"{IDENTITY}-{number}" for number in range(100)]
+    calls = max(rounds, 20) * 40
+    for name, count, spread, most in (
+        ("100,000 records", 100_000, scopes, 10),
+        # Every second call asks for the scope that holds half of them.
+        ("200,000 records, half in one scope", 200_000, scopes + [IDENTITY] * 100, 15),
+    ):
+        paths = paths_at(place.root / f"recall{count}")
+        place.fill_records(paths, [Scope("repository", scope) for scope in spread], count)
+        times = time_recall(place, paths, [spread[n * 7 % len(spread)] for n in range(calls)])
+        shutil.rmtree(paths.home)
+        note = f"median {median(times):.2f} ms of {calls} calls"
+        yield Line(f"recall_records, {name}, p99", percentile(times, 0.99), "ms", most, note)
+
+
+def time_recall(place: Place, paths: Paths, scopes: list[str]) -> list[float]:
+    """Milliseconds of one call for each of these scopes, with and without words and a file.
+
+    A record is changed before each, as if another session wrote: no window can be kept.
+    """
     from mash_plugin.memory.recall import recall_records
 
-    scopes = [f"{IDENTITY}-{number}" for number in range(100)]
-    paths = paths_at(place.root / "recall")
-    place.fill_records(paths, [Scope("repository", scope) for scope in scopes], 100_000)
     store, chats = open_store(paths, place.now), open_chats(paths)
     call = Call(store, ChatIndex(chats, list), Settings(), place.now, lambda: "unused", Windows())
     more = (
@@ -145,8 +163,10 @@ def recall(place: Place, rounds: int) -> Iterator[Line]:
         {"query": "we keep the payment queue before the migration", "limit": 20},
     )
     times = []
-    for number in range(max(rounds, 20) * 40):
-        scope = {"kind": "repository", "identity": scopes[number * 7 % 100]}
+    for number, identity in enumerate(scopes):
+        with store.writing() as db:
+            db.run("UPDATE record_version SET version = version + 1")
+        scope = {"kind": "repository", "identity": identity}
         request = {"scope": scope, "limit": 8, "byte_budget": 6000, **DEFAULTS}
         request |= more[number % len(more)]
         begin = time.perf_counter()
@@ -155,8 +175,7 @@ def recall(place: Place, rounds: int) -> Iterator[Line]:
         assert answer["records"], request
     store.close()
     chats.close()
-    note = f"median {median(times):.2f} ms of {len(times)} calls"
-    yield Line("recall_records, 100,000 records, p99", percentile(times, 0.99), "ms", 10, note)
+    return times
 
 
 DEFAULTS = {"include_review": False, "include_personal": False}
