@@ -69,7 +69,7 @@ def status_of(evidence: Evidence, text: str | None, role: Role, author: Author) 
     """What the newest index of its chat says about a citation; `text` None: no such message."""
     if text is None:
         return "missing"
-    if "unknown" in (evidence.role, evidence.purpose, role):
+    if role == "unknown" or _is_unmarked(evidence):
         return "role_unknown"
     if role != evidence.role or (author == "agent") != (evidence.author == "agent"):
         return "role_changed"
@@ -80,8 +80,16 @@ def status_of(evidence: Evidence, text: str | None, role: Role, author: Author) 
 
 def status_without_source(evidence: Evidence) -> EvidenceStatus:
     """Its state while no index of its chat is at hand: as it was, but for older rows (R-024)."""
-    is_kept = "unknown" not in (evidence.role, evidence.purpose)
-    return evidence.status if is_kept else "role_unknown"
+    return "role_unknown" if _is_unmarked(evidence) else evidence.status
+
+
+def is_fresh(evidence: Evidence) -> bool:
+    """Whether a record may rest on the citation as it stands."""
+    return evidence.status in ("matching", "unindexed") and not _is_unmarked(evidence)
+
+
+def _is_unmarked(evidence: Evidence) -> bool:
+    return "unknown" in (evidence.role, evidence.purpose)
 
 
 def _find(quote: str, text: str) -> int | None:

@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from mash_plugin.records.evidence import is_fresh
 from mash_plugin.records.model import Evidence, Revision, Scope
 from mash_plugin.store.forgotten import refuse_forgotten
 from mash_plugin.store.queries import load
@@ -41,6 +42,7 @@ def insert_record(
             "scope_kind": scope.kind,
             "scope_value": scope.value,
             "retired": int(first.body.is_retired),
+            "evidence_stale": _is_stale(first),
             "interpretation_hash": interpretation_hash,
             "strong_tokens": tokens[0],
             "weak_tokens": tokens[1],
@@ -59,7 +61,6 @@ def add_revision(
 ) -> bool:
     """Write the next revision of a record; False where the head has moved meanwhile."""
     row = revision_row(revision)
-    stale = any(e.status not in ("matching", "unindexed") for e in revision.evidence)
     moved = db.run(
         _SQL.move_head,
         {
@@ -67,7 +68,7 @@ def add_revision(
             "record_id": head.id,
             "expected": head.revision,
             "retired": int(revision.body.is_retired),
-            "evidence_stale": int(stale),
+            "evidence_stale": _is_stale(revision),
             "interpretation_hash": interpretation_hash,
             "strong_tokens": tokens[0],
             "weak_tokens": tokens[1],
@@ -145,6 +146,11 @@ def delete_record(db: Connection, record_id: str, now: int) -> None:
     db.run(_SQL.delete_record, key)
     db.run(_SQL.insert_tombstone, key)
     db.run(_SQL.queue_removal, key)
+
+
+def _is_stale(revision: Revision) -> int:
+    cited = (e for e in revision.evidence if e.added_by == "revision")
+    return int(not all(is_fresh(e) for e in cited))
 
 
 def _insert_revision(db: Connection, place: tuple[str, ...], revision: Revision) -> None:

@@ -7,7 +7,7 @@ INSERT INTO records (
   interpretation_hash, strong_tokens, weak_tokens)
 VALUES (
   :record_id, :owner_id, :kind, :scope_kind, :scope_value, :recorded_at, :revision, :review,
-  :state, :retired, :decided_by, :effective_at, :valid_until, :recorded_at, 0, 0,
+  :state, :retired, :decided_by, :effective_at, :valid_until, :recorded_at, :evidence_stale, 0,
   :interpretation_hash, :strong_tokens, :weak_tokens);
 
 -- name: insert_revision
