@@ -58,21 +58,27 @@ class Draft(NamedTuple):
         return Revision(number, self.body, now, self.cites.evidence, self.cites.session_id)
 
 
-def prepare(call: Call, scope: Scope, request: Json) -> Draft:
-    """The draft of a request with `body` and `evidence`.
+def prepare(call: Call, scope: Scope, request: Json, field: str = "change") -> Draft:
+    """The draft of a request with `body` and `evidence`; `field` is its name in messages.
 
     Raises PrivateText, CredentialText, or what `resolve_citations` raises.
     """
-    cites = cite(call, scope, request)
+    cites = cite(call, scope, request, field)
     return Draft(scope, _body_of(request["body"], call), cites)
 
 
-def cite(call: Call, scope: Scope, request: Json) -> Cites:
+def cite(call: Call, scope: Scope, request: Json, field: str = "change") -> Cites:
     """Find the citations of a request, in a chat that the scope covers; raises as `prepare`."""
-    _refuse_secrets(request)
+    _refuse_secrets(request, field)
     cited = _resolve(call, scope, request.get("evidence") or [])
-    _refuse_private(call, request, cited)
+    _refuse_private(call, request, [c.evidence for c in cited])
     return Cites(cited, _saving_session(call, request, cited))
+
+
+def refuse_private(call: Call, request: Json, evidence: Sequence[Evidence]) -> None:
+    """Raise PrivateText or CredentialText for words that the person typed at the terminal."""
+    _refuse_secrets(request)
+    _refuse_private(call, request, evidence)
 
 
 def tokens_of(revision: Revision) -> tuple[str, str]:
@@ -113,7 +119,7 @@ def _body_of(request: Json, call: Call) -> Body:
     )
 
 
-def _texts(value: object, field: str = "change") -> Iterator[tuple[str, str]]:
+def _texts(value: object, field: str) -> Iterator[tuple[str, str]]:
     """Every text of a request with the name of its field."""
     if isinstance(value, str):
         yield field, value
@@ -125,9 +131,9 @@ def _texts(value: object, field: str = "change") -> Iterator[tuple[str, str]]:
             yield from _texts(inner, f"{field}[{index}]")
 
 
-def _refuse_secrets(request: Json) -> None:
+def _refuse_secrets(request: Json, name: str) -> None:
     """Private spans and known credentials are refused by field, never repeated (R-176, R-177)."""
-    for field, text in _texts(request):
+    for field, text in _texts(request, name):
         if split_private(text)[0] != text:
             raise PrivateText(f"{field} holds a private span; private text is never stored.")
         if kind := credential_kind(text):
@@ -137,13 +143,13 @@ def _refuse_secrets(request: Json) -> None:
             )
 
 
-def _refuse_private(call: Call, request: Json, cited: Sequence[Cited]) -> None:
+def _refuse_private(call: Call, request: Json, evidence: Sequence[Evidence]) -> None:
     """Nothing may repeat a private span of a cited chat or of the one that saves (R-176)."""
-    chats = [c.evidence.chat_id for c in cited]
+    chats = [e.chat_id for e in evidence]
     if claimed := call.caller.session_id:  # a claim is good enough to refuse by
         own = call.chats.refresh_session(claimed, call.now)
         chats += [own] if own else []
-    texts = [text for _, text in _texts(request)] + [c.evidence.quote for c in cited]
+    texts = [text for _, text in _texts(request, "")] + [e.quote for e in evidence]
     with call.chats.database.reading() as db:
         for chat_id in dict.fromkeys(chats):
             if repeats_private_text(db, texts, call.chats.private_key, chat_id):

@@ -128,16 +128,18 @@ def _prepared(call: Call, chat: Chat, scope: Scope, requests: Iterable[Json]) ->
     """Every draft with its words found in the reviewed chat; an error says which one it is."""
     drafts = []
     for number, request in enumerate(requests):
+        field = f"records[{number}]"
         try:
-            drafts.append(_prepare(call, chat, scope, request))
+            drafts.append(_prepare(call, chat, scope, request, field))
         except MashError as error:
-            error.args = (f"records[{number}]: {error.message}",)
+            if not error.message.startswith(field):
+                error.args = (f"{field}: {error.message}",)
             error.details["draft"] = number
             raise
     return drafts
 
 
-def _prepare(call: Call, chat: Chat, scope: Scope, request: Json) -> Draft:
+def _prepare(call: Call, chat: Chat, scope: Scope, request: Json, field: str) -> Draft:
     for index, citation in enumerate(request["evidence"]):
         if citation.get("session_id", chat.session_id) != chat.session_id:
             raise ScopeMismatch(
@@ -145,7 +147,7 @@ def _prepare(call: Call, chat: Chat, scope: Scope, request: Json) -> Draft:
                 " Cite messages of that chat alone.",
                 citation=index,
             )
-    draft = prepare(call, Scope("chat", chat.id), request)
+    draft = prepare(call, Scope("chat", chat.id), request, field)
     check_created_state(draft.body)
     check_authority(draft.body, draft.cites.cited)
     # Words of the reviewed session are cited; that does not make it the one that saves.

@@ -79,13 +79,17 @@ def _error(first: ErrorDetails, field: str) -> MashError:
             unit = "characters" if first["type"] == "string_too_long" else "items"
             return TooLarge(f"{field} is too long: at most {limit} {unit}.", field=field)
         case "no_evidence":
-            return EvidenceRequired(field=f"{field}.evidence")
+            return _no_evidence(f"{field}.evidence")
         case "too_short" | "missing" if field.endswith("evidence"):
-            return EvidenceRequired(field=field)
+            return _no_evidence(field)
         case "retired_state":
             return InvalidState(f"{field}: {first['msg']}.", field=field)
         case _:
             return InvalidArgument(f"{field}: {_wording(first)}.", field=field)
+
+
+def _no_evidence(field: str) -> EvidenceRequired:
+    return EvidenceRequired(f"{field}: a record needs at least one citation.", field=field)
 
 
 def _wording(error: ErrorDetails) -> str:
