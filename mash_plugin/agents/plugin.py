@@ -108,16 +108,6 @@ def sha256_of(path: Path) -> str | None:
         return None
 
 
-def write_settings(path: Path, text: str) -> None:
-    """Replace a settings file by one rename, keeping its mode and a link that leads to it."""
-    real = Path(os.path.realpath(path))
-    temporary = real.with_name(f".{real.name}.mash-{os.getpid()}")
-    temporary.write_bytes(text.encode())
-    if real.exists():
-        shutil.copymode(real, temporary)
-    temporary.replace(real)
-
-
 def remove_tree(path: Path) -> None:
     """Remove a folder of ours, if it is there."""
     shutil.rmtree(path, ignore_errors=True)

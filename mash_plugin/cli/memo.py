@@ -1,11 +1,11 @@
 """What `mash init` notes for `mash uninstall`: what was there before, never a copy of it."""
 
 import json
-import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from mash_plugin.agents.plugin import Before, Place
+from mash_plugin.file_writing import replace_file
 from mash_plugin.paths import Paths
 
 
@@ -58,11 +58,7 @@ def drop_memo(paths: Paths, place: Place) -> None:
 
 
 def _write(paths: Paths, memos: list[Memo]) -> None:
-    file = _file(paths)
-    file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    temporary = file.with_name(f".{file.name}.{os.getpid()}")
-    temporary.write_text(json.dumps([asdict(memo) for memo in memos], indent=1), "utf-8")
-    temporary.replace(file)
+    replace_file(_file(paths), json.dumps([asdict(memo) for memo in memos], indent=1).encode())
 
 
 def _file(paths: Paths) -> Path:

@@ -12,6 +12,7 @@ from tomlkit.exceptions import TOMLKitError
 
 from mash_plugin.agents.hosts import HOSTS
 from mash_plugin.errors import InvalidArgument
+from mash_plugin.file_writing import replace_file
 from mash_plugin.paths import Paths, find_paths, passwd_home, pin_file
 
 
@@ -30,10 +31,7 @@ def write_pins(environ: Mapping[str, str]) -> None:
     file = Path(pin_file())
     if environ.get("MASH_HOME") or file.exists():
         return
-    file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    temporary = file.with_name(f".{file.name}.{os.getpid()}")
-    temporary.write_text(json.dumps(_new_pins(), indent=1) + "\n", "utf-8")
-    temporary.replace(file)
+    replace_file(file, json.dumps(_new_pins(), indent=1).encode() + b"\n", 0o644)
 
 
 def _new_pins() -> dict[str, str]:
@@ -87,11 +85,7 @@ def add_roots(config_file: str, roots: Mapping[str, str]) -> list[str]:
             f"{config_file} cannot be changed ({error}). Correct it, then run `mash init` again."
         ) from None
     if added:
-        file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        temporary = file.with_name(f".{file.name}.{os.getpid()}")
-        temporary.touch(0o600)
-        temporary.write_bytes(tomlkit.dumps(document).encode())
-        temporary.replace(os.path.realpath(file))
+        replace_file(file, tomlkit.dumps(document).encode())
     return added
 
 

@@ -17,6 +17,7 @@ from typing import Any
 
 from mash_plugin.agents.plugin import MARKETPLACE, PLUGIN
 from mash_plugin.errors import Internal
+from mash_plugin.file_writing import replace_file
 from mash_plugin.paths import Paths
 
 HOOK_FILES = ("hooks/hooks.json", "hooks/codex.json")
@@ -138,7 +139,4 @@ def _json(value: dict[str, Any]) -> bytes:
 
 def _write(path: Path, content: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o755)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    temporary.write_bytes(content)
-    temporary.chmod(0o755 if path.name in EXECUTABLES else 0o644)
-    temporary.replace(path)
+    replace_file(path, content, 0o755 if path.name in EXECUTABLES else 0o644)

@@ -30,9 +30,9 @@ from mash_plugin.agents.plugin import (
     run_client,
     sha256_of,
     user_home,
-    write_settings,
 )
 from mash_plugin.errors import Internal, InvalidArgument
+from mash_plugin.file_writing import replace_file
 
 TITLE = "Claude Code"
 REVIEW = ""
@@ -152,7 +152,7 @@ def _keep_layout(file: Path, before: str) -> None:
         if value is not None:
             text = json_text.insert(json_text.remove(text, path), path, value)
     if json.loads(text) == now:
-        write_settings(file, text)
+        replace_file(file, text.encode())
 
 
 def _without_ours(file: Path, before: Before | None) -> str | None:
@@ -179,7 +179,7 @@ def _settle(file: Path, wanted: str | None, before: Before | None) -> None:
         blank = next((b for b in BLANKS if hashlib.sha256(b).hexdigest() == before.sha256), None)
         text = text if blank is None else blank.decode()
     if text != _text(file):
-        write_settings(file, text)
+        replace_file(file, text.encode())
 
 
 def _withdraw_decline(place: Place, environ: Mapping[str, str]) -> None:
@@ -195,7 +195,7 @@ def _withdraw_decline(place: Place, environ: Mapping[str, str]) -> None:
         return
     text = json_text.remove(text, (DECLINED,))
     left = [name for name in declined if name != PLUGIN_ID]
-    write_settings(file, json_text.insert(text, (DECLINED,), left) if left else text)
+    replace_file(file, (json_text.insert(text, (DECLINED,), left) if left else text).encode())
 
 
 def _remove_leftovers(place: Place, before: Before | None) -> None:
@@ -208,7 +208,7 @@ def _remove_leftovers(place: Place, before: Before | None) -> None:
             text = _text(path)
             shorter = json_text.remove(text, keys)
             if shorter != text:
-                write_settings(path, shorter)
+                replace_file(path, shorter.encode())
     remove_tree(plugins / "cache" / MARKETPLACE)
     remove_tree(plugins / "data" / f"{PLUGIN}-{MARKETPLACE}")
     ours = before.absent if before else ()

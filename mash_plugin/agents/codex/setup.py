@@ -33,9 +33,9 @@ from mash_plugin.agents.plugin import (
     run_client,
     sha256_of,
     user_home,
-    write_settings,
 )
 from mash_plugin.errors import Internal, InvalidArgument
+from mash_plugin.file_writing import replace_file
 
 TITLE = "Codex"
 ROOTS_KEY = "codex"
@@ -223,7 +223,7 @@ def _settle(place: Place, before: Before | None) -> None:
         file.unlink()
     elif rest != text:
         _parse(place, rest)
-        write_settings(file, rest)
+        replace_file(file, rest.encode())
 
 
 def _former_texts(rest: str) -> Iterator[str]:
