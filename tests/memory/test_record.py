@@ -11,7 +11,6 @@ import pytest
 from mash_plugin.errors import (
     ChatNotFound,
     CredentialText,
-    DuplicateRecord,
     Forgotten,
     MashError,
     OperationConflict,
@@ -278,20 +277,6 @@ def test_a_credential_is_refused_by_field_and_never_repeated(memory: Memory, sho
         memory.create(body(f"The token is {secret}."), SAID)
     assert secret not in str(caught.value.as_json())
     assert caught.value.details["field"] == "change.body.statement"
-
-
-@pytest.mark.spec("R-008")
-def test_an_identical_live_record_is_reported_or_reused(memory: Memory, shop: Shop) -> None:
-    first = memory.create(body(), SAID)
-    with pytest.raises(DuplicateRecord) as caught:
-        memory.create(body("Use  Qdrant.", recorded_by="another"), SAID)
-    assert caught.value.details["id"] == first["id"]
-    before = memory.get(first["id"])
-    reused = memory.create(body(), SAID, on_duplicate="reuse", operation_id="again")
-    assert (reused["id"], reused["reused"]) == (first["id"], True)
-    assert memory.create(body(), SAID, on_duplicate="reuse", operation_id="again")["reused"] is True
-    assert memory.get(first["id"]) == before
-    assert memory.count_records() == 1
 
 
 def test_a_duplicate_of_another_scope_is_none(memory: Memory, shop: Shop) -> None:
