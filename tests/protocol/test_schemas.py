@@ -84,11 +84,12 @@ def test_descriptions_caution_and_never_claim_proof() -> None:
     assert "use revise or supersede" in " ".join(TOOLS["record"]["description"].split())
 
 
-@pytest.mark.spec("R-082", "R-095", "R-097")
+@pytest.mark.spec("R-082", "R-095", "R-097", "R-099")
 def test_descriptions_lead_to_complete_inspection() -> None:
     assert "use list_records" in TOOLS["recall_records"]["description"].replace("\n", " ")
     text = " ".join(TOOLS["list_records"]["description"].split())
     assert "start again from the beginning" in text
+    assert "keep the filters unchanged while paging" in text
     assert "also `include_inactive`" in text
     assert "more: true" in text
 
