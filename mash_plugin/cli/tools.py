@@ -39,10 +39,12 @@ def call(tool: str, arguments: str) -> int:
 
 
 def _refuse_others(tool: str) -> None:
-    from mash_plugin.daemon.methods import METHODS, TOOLS
+    from mash_plugin.daemon.methods import COMMANDS, METHODS, TOOLS
 
     if tool in ("stop", "drain"):
         raise InvalidArgument(f"`{tool}` is no tool; see `mash daemon --help`.")
+    if tool in COMMANDS:
+        raise InvalidArgument(f"`{tool}` is no tool: the person's own commands alone use it.")
     if tool not in METHODS:
         raise InvalidArgument(f"There is no tool {tool[:100]!r}; the tools: {', '.join(TOOLS)}.")
 

@@ -33,6 +33,14 @@ TOOLS = {
     "list_chats": ("mash_plugin.daemon.chats", "list_chats"),
 }
 """name → module and function(call, params), imported when first asked for."""
+COMMANDS = {
+    "log_events": ("mash_plugin.memory.log", "log_events"),
+    "terminal_show": ("mash_plugin.memory.terminal", "show"),
+    "terminal_hidden": ("mash_plugin.memory.terminal", "list_hidden"),
+    "terminal_change": ("mash_plugin.memory.terminal", "change"),
+    "terminal_withdraw": ("mash_plugin.memory.taking_back", "withdraw_session"),
+}
+"""What the person's own commands ask: neither `mash mcp` nor `mash call` passes these on."""
 
 
 def answer(requests: Requests, frame: ToolFrame) -> bytes:
@@ -57,18 +65,14 @@ def run(requests: Requests, frame: ToolFrame) -> Mapping[str, Any]:
     """The result of one request. Raises what the method raises; see `errors`."""
     if frame.method in OWN:
         return OWN[frame.method](requests, frame.params)
-    if frame.method not in TOOLS:
+    if frame.method not in TOOLS and frame.method not in COMMANDS:
         known = ", ".join((*TOOLS, *OWN))
         raise InvalidArgument(f"There is no method {frame.method[:100]!r}; known: {known}.")
     node = requests.open_node()
-    from mash_plugin.protocol import validate
-
-    module, function = TOOLS[frame.method]
+    module, function = (TOOLS | COMMANDS)[frame.method]
     apply = getattr(importlib.import_module(module), function)
     now = now_ms(_text(frame.caller, "now_ms"))
-    result = apply(
-        node.call(caller_of(frame.caller), now, {}), validate(frame.method, frame.params)
-    )
+    result = apply(node.call(caller_of(frame.caller), now, {}), _checked(frame))
     assert isinstance(result, dict)  # noqa: S101 - JSON by contract
     return result
 
@@ -173,7 +177,17 @@ OWN: dict[str, Callable[[Requests, Mapping[str, Any]], dict[str, Any]]] = {
     "index": index,
     "index_progress": index_progress,
 }
-METHODS = (*TOOLS, *OWN)
+METHODS = (*TOOLS, *COMMANDS, *OWN)
+
+
+def _checked(frame: ToolFrame) -> dict[str, Any]:
+    from mash_plugin.protocol import validate
+
+    if frame.method in TOOLS:
+        return validate(frame.method, frame.params)
+    from mash_plugin.protocol import commands
+
+    return validate(frame.method, frame.params, commands.COMMANDS)
 
 
 def _index_state(workers: "Workers") -> dict[str, Any]:

@@ -77,7 +77,7 @@ def cite(call: Call, scope: Scope, request: Json, field: str = "change") -> Cite
 
 def refuse_private(call: Call, request: Json, evidence: Sequence[Evidence]) -> None:
     """Raise PrivateText or CredentialText for words that the person typed at the terminal."""
-    _refuse_secrets(request)
+    _refuse_secrets(request, "edit")
     _refuse_private(call, request, evidence)
 
 

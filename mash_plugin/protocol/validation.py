@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from mash_plugin.errors import (
@@ -27,15 +27,17 @@ _WANTED = {
 _SAYS_LEAST = {"extra_forbidden": 2, "list_type": 1, "string_type": 1}
 
 
-def validate(method: str, params: Mapping[str, Any]) -> dict[str, Any]:
+def validate(
+    method: str, params: Mapping[str, Any], requests: Mapping[str, type[BaseModel]] = REQUESTS
+) -> dict[str, Any]:
     """The request with its defaults filled in and its omissions left out.
 
     Raises InvalidArgument, TooLarge, EvidenceRequired or InvalidState; the message names the
     field and what is allowed there.
     """
-    model = REQUESTS.get(method)
+    model = requests.get(method)
     if model is None:
-        raise InvalidArgument(f"There is no method {method!r}; known: {', '.join(REQUESTS)}.")
+        raise InvalidArgument(f"There is no method {method!r}; known: {', '.join(requests)}.")
     if not isinstance(params, Mapping):
         raise InvalidArgument("The arguments must be one JSON object.")
     try:

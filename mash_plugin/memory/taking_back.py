@@ -1,0 +1,173 @@
+"""Take back everything that one session saved: a session that was led astray, say by a web page."""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from mash_plugin.chats.reading import chat_of
+from mash_plugin.compact_json import compact_json
+from mash_plugin.digest import sha256_of
+from mash_plugin.errors import (
+    ChatNotFound,
+    InvalidArgument,
+    NotFound,
+    RevisionConflict,
+)
+from mash_plugin.memory.call import Call
+from mash_plugin.memory.denied import Denied
+from mash_plugin.memory.items import Masking, masking
+from mash_plugin.memory.terminal import NAMED, SHORTEST_START, write
+from mash_plugin.records.own_hand import TakenBack, taken_back, withdrawn
+from mash_plugin.store.operations import identity_of
+from mash_plugin.store.own_hand import (
+    OfSession,
+    list_saved,
+    of_session,
+    records_of_session,
+    sessions_from,
+    take_back,
+)
+from mash_plugin.store.records import Head, get_head, load_head, load_revision
+from mash_plugin.store.sqlite import Connection
+
+Json = dict[str, Any]
+
+
+class _Step(NamedTuple):
+    """What becomes of one record."""
+
+    head: Head
+    taken: TakenBack
+
+    @property
+    def key(self) -> tuple[str, int, str, int | None]:
+        return (self.head.id, self.head.revision, *self.taken)
+
+
+class _Plan(NamedTuple):
+    """Everything that taking a session back does."""
+
+    session_id: str
+    steps: list[_Step]
+    others: OfSession
+
+    @property
+    def digest(self) -> str:
+        """Changes with whatever would be done."""
+        keys = [self.session_id, [step.key for step in self.steps], self.others]
+        return sha256_of(compact_json(keys).encode()).hex()
+
+
+def withdraw_session(call: Call, request: Json) -> Json:
+    """Take back what a session, or the session of a chat, saved; without `digest` only tell.
+
+    Raises InvalidArgument, ChatNotFound, NotFound, or RevisionConflict when something changed
+    since it was told.
+    """
+    if "digest" not in request:
+        with call.store.reading() as db:
+            plan = _plan(db, _session(call, db, request))
+            return _told(call, db, plan, done=False)
+    with call.store.writing() as db:
+        plan = _plan(db, _session(call, db, request))
+        if plan.digest != request["digest"]:
+            raise RevisionConflict(
+                f"What session {plan.session_id} saved has changed since it was listed; look at"
+                " the list again."
+            )
+        told = _told(call, db, plan, done=True)
+        take_back(db, plan.session_id, plan.others)
+        for step in plan.steps:
+            _do(call, db, step)
+    return told
+
+
+def _session(call: Call, db: Connection, request: Json) -> str:
+    """The session that is meant, by its ID, the beginning of it, or its chat."""
+    if ("session_id" in request) == ("chat_id" in request):
+        raise InvalidArgument("Give either a session or a chat.")
+    if "chat_id" in request:
+        with call.chats.database.reading() as chats:
+            chat = chat_of(chats, request["chat_id"])
+        if chat is None:
+            raise ChatNotFound(
+                f"No chat {request['chat_id']!r} in the index; `mash chats` lists them, and"
+                " --session takes the session's ID, which `mash log` shows."
+            )
+        return chat.session_id
+    start: str = request["session_id"]
+    found = sessions_from(db, start, NAMED + 1) if len(start) >= SHORTEST_START else [start]
+    if start in found or not found:
+        return start
+    if len(found) > 1:
+        raise InvalidArgument(
+            f"{start!r} is the beginning of {', '.join(found[:NAMED])}; give more of the ID."
+        )
+    return found[0]
+
+
+def _plan(db: Connection, session_id: str) -> _Plan:
+    return _Plan(session_id, list(_steps(db, session_id)), of_session(db, session_id))
+
+
+def _steps(db: Connection, session_id: str) -> Iterator[_Step]:
+    owner = identity_of(db).owner
+    for record_id in records_of_session(db, session_id):
+        head = get_head(db, record_id)
+        if head is not None and head.owner == owner:
+            saved = list_saved(db, record_id)
+            yield _Step(head, taken_back(saved, session_id, bool(head.retired)))
+
+
+def _do(call: Call, db: Connection, step: _Step) -> None:
+    head, taken = step
+    if taken.action == "keep":
+        return
+    current = load_head(db, head)
+    source = current
+    if taken.revision is not None:
+        source = load_revision(db, head, taken.revision)
+    if source is None:
+        call.on_damaged(head.id)
+        return
+    body = source.body if taken.action == "restore" else withdrawn(source.body)
+    write(call, db, head, body, source)
+
+
+def _told(call: Call, db: Connection, plan: _Plan, *, done: bool) -> Json:
+    if not plan.steps and not any(plan.others):
+        raise NotFound(
+            f"Session {plan.session_id!r} saved nothing; `mash log --since 30d` shows which did."
+        )
+    shown, denied = masking(call.settings), Denied(call)
+    return {
+        "session_id": plan.session_id,
+        "done": done,
+        "records": [_step_json(db, step, shown, denied) for step in plan.steps],
+        "confirmations": len(plan.others.confirmations),
+        "links": len(plan.others.links),
+        "brought_back": list(plan.others.hidden),
+        "digest": plan.digest,
+    }
+
+
+def _step_json(db: Connection, step: _Step, shown: Masking, denied: Denied) -> Json:
+    head, taken = step
+    told: Json = {
+        "id": head.id,
+        "revision": head.revision,
+        "kind": head.kind,
+        "action": taken.action,
+        "recorded_at": head.recorded_at,
+    }
+    if denied.has_scope(head.scope_kind, head.scope_value):
+        return told
+    if current := load_head(db, head):
+        told["statement"] = shown(current.body.statement)
+        told["state"] = current.body.state
+    if taken.action == "restore" and taken.revision is not None:
+        told["restored_revision"] = taken.revision
+        if restored := load_revision(db, head, taken.revision):
+            told["restored_statement"] = shown(restored.body.statement)
+            told["restored_state"] = restored.body.state
+            told["restored_review"] = restored.body.review
+    return told

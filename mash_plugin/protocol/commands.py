@@ -1,0 +1,56 @@
+"""The requests of the person's own commands: no tool has them, and no agent sees them."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, StringConstraints
+
+from mash_plugin.protocol.requests import MAX_OFFSET, Id, Name, Offset, Request, Statement
+
+Revision = Annotated[int, Field(ge=1, le=MAX_OFFSET)]
+
+
+class LogRequest(Request):
+    """What happened since a time, or so long ago."""
+
+    since: Annotated[int, Field(ge=0)] | None = None
+    ago_ms: Annotated[int, Field(ge=0)] | None = None
+    limit: int = Field(50, ge=1, le=500)
+    offset: Offset = 0
+
+
+class ShowRequest(Request):
+    """One page of a record, by the beginning of its ID."""
+
+    id: Id
+    before_revision: Revision | None = None
+    link_offset: Offset = 0
+
+
+class HiddenRequest(Request):
+    """Nothing to say."""
+
+
+class ChangeRequest(Request):
+    """One change; without `revision` the answer only tells what it would do."""
+
+    action: Literal["establish", "edit", "forget", "undo", "withdraw"]
+    id: Id
+    revision: Revision | None = None
+    statement: Statement | None = None
+
+
+class WithdrawRequest(Request):
+    """Everything of a session; without `digest` the answer only tells what that is."""
+
+    session_id: Name | None = None
+    chat_id: Id | None = None
+    digest: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")] | None = None
+
+
+COMMANDS: dict[str, type[Request]] = {
+    "log_events": LogRequest,
+    "terminal_show": ShowRequest,
+    "terminal_hidden": HiddenRequest,
+    "terminal_change": ChangeRequest,
+    "terminal_withdraw": WithdrawRequest,
+}

@@ -1,0 +1,31 @@
+"""What happened in the store, out of the rows that it left there."""
+
+from typing import NamedTuple
+
+from mash_plugin.store.queries import load
+from mash_plugin.store.sqlite import Connection
+
+_SQL = load("log")
+
+
+class Event(NamedTuple):
+    """One thing that was saved or shown."""
+
+    at: int
+    event: str
+    """saved, confirmed, linked, hidden, forgotten or shown"""
+    id: str
+    """Of a record, or `chat:ID` of a chat that was shown."""
+    revision: int | None
+    session_id: str | None
+    agent: str | None
+    detail: str
+    """The origin of a revision, the relation of a link, the path that it was shown with."""
+    other: str
+    """The confirming message, the other end of a link, the subagent that it was shown to."""
+
+
+def list_events(db: Connection, since: int, start: int, count: int) -> list[Event]:
+    """One page of what happened since, the newest first."""
+    page = {"since": since, "start": start, "count": count}
+    return [Event(*row) for row in db.all(_SQL.list_events, page)]

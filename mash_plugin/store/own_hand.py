@@ -1,0 +1,63 @@
+"""Records by the beginning of their ID, and everything that one session saved, as rows."""
+
+from typing import NamedTuple
+
+from mash_plugin.records.own_hand import Saved
+from mash_plugin.store.changes import unhide
+from mash_plugin.store.queries import load
+from mash_plugin.store.records import recompute_head
+from mash_plugin.store.sqlite import Connection
+
+_SQL = load("own_hand")
+
+
+class OfSession(NamedTuple):
+    """What a session saved beside wordings."""
+
+    confirmations: tuple[tuple[str, int, str], ...]
+    """(record, revision, message)"""
+    links: tuple[tuple[int, str, str, str], ...]
+    """(row, from, relation, to)"""
+    hidden: tuple[str, ...]
+
+
+def ids_from(db: Connection, start: str, count: int) -> list[str]:
+    """The IDs of records, hidden ones included, that begin so."""
+    return [row[0] for row in db.all(_SQL.ids_from, {"start": start, "count": count})]
+
+
+def sessions_from(db: Connection, start: str, count: int) -> list[str]:
+    """The sessions of the store whose ID begins so."""
+    return [row[0] for row in db.all(_SQL.sessions_from, {"start": start, "count": count})]
+
+
+def list_saved(db: Connection, record_id: str) -> list[Saved]:
+    """Who saved each revision, in their order."""
+    return [Saved(*row) for row in db.all(_SQL.list_saved, {"record_id": record_id})]
+
+
+def records_of_session(db: Connection, session_id: str) -> list[str]:
+    """The records of which the session saved a revision."""
+    return [row[0] for row in db.all(_SQL.records_of_session, {"session_id": session_id})]
+
+
+def of_session(db: Connection, session_id: str) -> OfSession:
+    """The session's confirmations, links and hidden records."""
+    key = {"session_id": session_id}
+    return OfSession(
+        tuple((r[0], r[1], r[2]) for r in db.all(_SQL.confirmations_of_session, key)),
+        tuple((r[0], r[1], r[2], r[3]) for r in db.all(_SQL.links_of_session, key)),
+        tuple(row[0] for row in db.all(_SQL.hidden_by_session, key)),
+    )
+
+
+def take_back(db: Connection, session_id: str, found: OfSession) -> None:
+    """Remove the session's confirmations and links, and bring back what it hid."""
+    key = {"session_id": session_id}
+    db.run(_SQL.delete_confirming_evidence, key)
+    db.run(_SQL.delete_confirmations, key)
+    db.run(_SQL.delete_links, key)
+    for record_id in found.hidden:
+        unhide(db, record_id)
+    for record_id in {confirmed[0] for confirmed in found.confirmations}:
+        recompute_head(db, record_id)

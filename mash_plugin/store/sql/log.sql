@@ -1,0 +1,27 @@
+-- What was saved and shown, when and by which session; texts are read apart, under their checksums.
+
+-- name: list_events
+-- A record's head is its newest revision: its index finds the few that changed since.
+SELECT e.at, e.event, e.id, e.revision, e.session_id, s.agent, e.detail, e.other FROM (
+  SELECT v.recorded_at AS at, 'saved' AS event, v.record_id AS id, v.revision AS revision,
+    v.session_id AS session_id, v.origin AS detail, '' AS other
+  FROM records r JOIN revisions v ON v.record_id = r.record_id
+  WHERE r.recorded_at >= :since AND v.recorded_at >= :since AND r.hidden_at IS NULL
+  UNION ALL
+  SELECT confirmed_at, 'confirmed', record_id, revision, session_id, '', message_id
+  FROM confirmations WHERE confirmed_at >= :since
+  UNION ALL
+  SELECT recorded_at, 'linked', from_record, from_revision, session_id, relation, to_record
+  FROM links WHERE recorded_at >= :since
+  UNION ALL
+  SELECT hidden_at, 'hidden', record_id, head_revision, hidden_by, '', ''
+  FROM records WHERE hidden_at >= :since
+  UNION ALL
+  SELECT forgotten_at, 'forgotten', record_id, NULL, NULL, '', ''
+  FROM record_tombstones WHERE forgotten_at >= :since
+  UNION ALL
+  SELECT shown_at, 'shown', shown_id, NULL, session_id, path, reader
+  FROM hook_files WHERE shown_at >= :since) e
+LEFT JOIN hook_sessions s ON s.session_id = e.session_id
+ORDER BY e.at DESC, e.event, e.id, e.revision DESC, e.session_id, e.detail, e.other
+LIMIT :count OFFSET :start;

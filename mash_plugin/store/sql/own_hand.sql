@@ -1,0 +1,46 @@
+-- What the person's own commands ask of the store: by the beginning of an ID, and by session.
+
+-- name: ids_from
+-- IDs that begin so, through the primary key.
+SELECT record_id FROM records
+WHERE record_id >= :start AND record_id < :start || char(1114111) ORDER BY record_id LIMIT :count;
+
+-- name: sessions_from
+-- Sessions that saved or hid anything and whose ID begins so.
+SELECT session_id FROM (
+  SELECT session_id FROM revisions UNION SELECT session_id FROM confirmations
+  UNION SELECT session_id FROM links UNION SELECT hidden_by FROM records)
+WHERE substr(session_id, 1, length(:start)) = :start ORDER BY session_id LIMIT :count;
+
+-- name: list_saved
+-- Who saved each revision of a record, the first one first.
+SELECT revision, session_id, origin FROM revisions WHERE record_id = :record_id ORDER BY revision;
+
+-- name: records_of_session
+-- Records of which the session saved a revision.
+SELECT DISTINCT record_id FROM revisions WHERE session_id = :session_id ORDER BY record_id;
+
+-- name: confirmations_of_session
+SELECT record_id, revision, message_id FROM confirmations
+WHERE session_id = :session_id ORDER BY record_id, revision, message_id;
+
+-- name: links_of_session
+SELECT link_id, from_record, relation, to_record FROM links
+WHERE session_id = :session_id ORDER BY link_id;
+
+-- name: hidden_by_session
+SELECT record_id FROM records WHERE hidden_by = :session_id ORDER BY record_id;
+
+-- name: delete_confirming_evidence
+-- What a confirmation cited was kept in the same moment.
+DELETE FROM evidence
+WHERE added_by = 'confirmation' AND EXISTS (
+  SELECT 1 FROM confirmations c
+  WHERE c.session_id = :session_id AND c.record_id = evidence.record_id
+    AND c.revision = evidence.revision AND c.confirmed_at = evidence.recorded_at);
+
+-- name: delete_confirmations
+DELETE FROM confirmations WHERE session_id = :session_id;
+
+-- name: delete_links
+DELETE FROM links WHERE session_id = :session_id;
