@@ -38,9 +38,11 @@ When to use which tool:
 earlier work; give the scope (and the file you work on).
 - record: when the person decides something or states a standing preference, or when you make a \
 choice worth keeping; quote the exact words from this session. Unsure: review "candidate".
+- find_record_matches: right before record creates one; it may exist already.
 - search_chats, list_chats, get_chat: read the earlier discussions themselves.
 - list_records: everything stored in a scope; recall_records is only a small packet.
-The skills `remember` and `recall` explain more."""
+- get_extraction_checkpoint, extract_records: review an earlier chat, when the person asks for it.
+The skills `remember`, `recall`, `forget` and `review-chat` explain more."""
 
 CALLS_AT_ONCE = 16
 CLIENT_NAMES = {"codex-mcp-client": "codex"}

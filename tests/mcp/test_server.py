@@ -23,6 +23,9 @@ TOOLS = {
     "recall_records",
     "get_record",
     "list_records",
+    "find_record_matches",
+    "get_extraction_checkpoint",
+    "extract_records",
     "search_chats",
     "get_chat",
     "list_chats",
@@ -71,10 +74,9 @@ def test_the_instructions_are_short_name_every_tool_and_carry_the_caution(
 
 def test_every_tool_says_what_it_does_to_the_store(server: Server) -> None:
     for tool in server.ask(1, "tools/list", {})["result"]["tools"]:
-        is_write = tool["name"] == "record"
         assert tool["annotations"] == {
-            "readOnlyHint": not is_write,
-            "destructiveHint": is_write,
+            "readOnlyHint": tool["name"] not in ("record", "extract_records"),
+            "destructiveHint": tool["name"] == "record",
             "idempotentHint": True,
             "openWorldHint": False,
         }
@@ -115,6 +117,12 @@ def test_a_result_is_structured_and_the_same_as_compact_text(server: Server) -> 
         ("recall_records", {"scope": {"kind": "personal"}, "limit": "8"}, "invalid_argument"),
         ("record", {"operation_id": "1", "change": {"action": "dance"}}, "invalid_argument"),
         ("search_chats", {"query": "x", "surplus": 1}, "invalid_argument"),
+        ("find_record_matches", {"scope": {"kind": "personal"}}, "invalid_argument"),
+        (
+            "get_extraction_checkpoint",
+            {"chat_id": "unknown", "scope": {"kind": "personal"}},
+            "chat_not_found",
+        ),
     ],
 )
 def test_an_expected_failure_is_a_result_with_its_code(

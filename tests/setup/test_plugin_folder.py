@@ -22,7 +22,7 @@ from mash_plugin.paths import find_paths
 from tests.support.homes import ROOT, clients_folder
 
 FIXED = Launch("/opt/mash/current/bin/python", ("/opt/mash/current/bin/mash", "mcp"), None)
-FROZEN = "ac04fb5ce6a80a08973f620418ba4707212130c771868ebd62eaef85e99dc8d5"
+FROZEN = "bcedf88cfcfd3409eaba6f0299b1ce8291de1d8a32f80ff0a013206b3bef9bc6"
 """Another value makes every Codex user review the hooks again: change it only with a line in
 CHANGELOG.md that tells them."""
 
@@ -68,8 +68,10 @@ def test_the_folder_holds_hooks_skills_and_manifests_and_nothing_else() -> None:
         "mash/hooks/relay.py",
         "mash/hooks/reminder-timer",
         "mash/hooks/session-start",
+        "mash/skills/forget/SKILL.md",
         "mash/skills/recall/SKILL.md",
         "mash/skills/remember/SKILL.md",
+        "mash/skills/review-chat/SKILL.md",
     ]
 
 
