@@ -32,11 +32,6 @@ def save_checkpoint(
     )
 
 
-def delete_checkpoints(db: Connection, chat_id: str) -> None:
-    """Forget that a chat was ever reviewed, with the chat."""
-    db.run(_SQL.delete_checkpoints, {"chat_id": chat_id})
-
-
 def _key(owner: str, chat_id: str, scope: Scope) -> dict[str, str]:
     return {
         "owner_id": owner,

@@ -14,6 +14,3 @@ VALUES (
 ON CONFLICT (owner_id, chat_id, scope_kind, scope_value) DO UPDATE SET
   source_fingerprint = excluded.source_fingerprint, record_count = excluded.record_count,
   processed_at = excluded.processed_at;
-
--- name: delete_checkpoints
-DELETE FROM checkpoints WHERE chat_id = :chat_id;
