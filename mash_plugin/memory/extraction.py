@@ -22,6 +22,7 @@ from mash_plugin.records.model import Scope
 from mash_plugin.records.transitions import check_created_state
 from mash_plugin.store.chats import SQL
 from mash_plugin.store.checkpoints import Checkpoint, get_checkpoint, save_checkpoint
+from mash_plugin.store.forgotten import refuse_forgotten
 from mash_plugin.store.operations import identity_of
 from mash_plugin.store.records import find_live
 from mash_plugin.store.sqlite import Connection
@@ -71,6 +72,7 @@ def extract_records(call: Call, request: Json) -> Json:
     with call.store.writing() as db:
         if replay := operation.replay(db):
             return replay
+        refuse_forgotten(db, [chat.id])
         _refuse_changed(_chat(call, chat.id), request)
         receipt = {
             "chat_id": chat.id,

@@ -27,6 +27,7 @@ from mash_plugin.memory.call import Call
 from mash_plugin.memory.extraction import extract_records, get_extraction_checkpoint
 from mash_plugin.protocol import validate
 from mash_plugin.protocol.results import RESULTS
+from mash_plugin.store.forgotten import mark_chats
 from tests.conftest import CHOICE, PROPOSAL, QUESTION, SHOP, SPLIT, Json, Memory, Shop
 from tests.support.transcripts import ClaudeTranscript, CodexTranscript
 
@@ -400,6 +401,16 @@ def test_a_chat_that_is_left_out_or_unknown_is_refused(memory: Memory, shop: Sho
     for call in (checkpoint, extract):
         with pytest.raises(ChatNotFound, match="no-such-chat"):
             call(memory, chat_id="no-such-chat")
+
+
+@pytest.mark.spec("R-180")
+def test_a_chat_that_was_forgotten_meanwhile_leaves_nothing(memory: Memory, shop: Shop) -> None:
+    with memory.call.store.writing() as db:
+        mark_chats(db, [CHAT], memory.clock.now)  # its index is not cleared yet
+    for drafts in ((), (draft("Use Qdrant."),)):
+        with pytest.raises(Forgotten):
+            extract(memory, *drafts)
+    assert is_untouched(memory)
 
 
 def test_a_draft_that_reads_like_an_order_to_an_agent_carries_its_warning(
