@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from mash_plugin.agents import agent_named
+from mash_plugin.agents import AGENTS, agent_named
 from mash_plugin.agents.events import Agent, TranscriptFile
 from mash_plugin.chats.project import Project, project_of
 from mash_plugin.chats.report import IndexReport as IndexReport
@@ -51,6 +51,22 @@ class ChatIndex:
         file = self._transcripts.of_session(session_id)
         path = self._transcripts.project_path(file) if file else None
         return project_of(path) if path else None
+
+    def is_forgotten_session(self, session_id: str) -> bool:
+        """Whether the person had this session forgotten."""
+        return any(self._is_forgotten(source, session_id) for source in AGENTS)
+
+    def remove_forgotten(self) -> int:
+        """Remove what is still held of forgotten chats; how many messages."""
+        from mash_plugin.chats.forget import remove_forgotten
+
+        return remove_forgotten(self.database, self._is_forgotten)
+
+    def files_of_chat(self, chat_id: str) -> list[TranscriptFile]:
+        """The transcripts of a chat and of its agents on disk, also of a forgotten one."""
+        from mash_plugin.chats.forget import find_chat
+
+        return find_chat(self._transcripts, chat_id)
 
     def refresh_path(self, agent: str, path: str, now: int) -> str | None:
         """Take in what a transcript holds since; the path is a hint, checked against the roots."""
@@ -117,4 +133,4 @@ class ChatIndex:
     def _around(self, now: int, deny: Sequence[str]) -> "Surroundings":
         from mash_plugin.chats.settle import Surroundings
 
-        return Surroundings(self.private_key, (*self._deny(), *deny), now)
+        return Surroundings(self.private_key, (*self._deny(), *deny), now, self._is_forgotten)

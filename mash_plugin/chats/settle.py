@@ -1,7 +1,7 @@
 """Store one stretch of one transcript, from where the last one ended, in one transaction."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import BinaryIO, NamedTuple
 
 from mash_plugin.agents.events import Message, ReaderState, TranscriptFile
@@ -34,6 +34,7 @@ class Surroundings(NamedTuple):
     private_key: bytes
     deny: Sequence[str]
     now: int
+    is_forgotten: Callable[[str, str], bool] = lambda _source, _session: False
 
 
 class Settled(NamedTuple):
@@ -102,6 +103,11 @@ def settle(db: Connection, beginning: Beginning, stretch: Stretch, around: Surro
         return Settled(name, is_finished=False, is_outdated=True)
     if _is_off(state, around):
         return Settled(name)
+    # In this transaction: it may have been forgotten since it was read, with its agents to come.
+    if around.is_forgotten(file.agent, file.session_id) or (
+        state.parent_session and around.is_forgotten(file.agent, state.parent_session)
+    ):
+        return Settled(None)
     is_finished = stretch.is_finished or stretch.end >= status.st_size
     row = row._replace(
         device=_signed(status.st_dev),

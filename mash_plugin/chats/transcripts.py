@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import BinaryIO, NamedTuple
 
-from mash_plugin.agents.events import Agent, TranscriptFile
+from mash_plugin.agents.events import Agent, ReaderState, TranscriptFile
 from mash_plugin.agents.lines import open_transcript
 from mash_plugin.chats.ids import chat_id
 from mash_plugin.chats.settle import Beginning, Settled, Surroundings, begin, is_settled
@@ -40,7 +40,9 @@ class Transcripts(NamedTuple):
             for file in host.find_transcripts(root) if host else ():
                 with suppress(OSError):
                     status = os.stat(file.path)
-                    if not self._is_settled(file.path, status):
+                    if not self._is_settled(file.path, status) and not self.is_forgotten(
+                        file.agent, file.session_id
+                    ):
                         yield file, status
 
     def of_session(self, session_id: str) -> TranscriptFile | None:
@@ -100,12 +102,14 @@ class Transcripts(NamedTuple):
 
     def project_path(self, file: TranscriptFile) -> str | None:
         """The folder that a transcript names near its beginning; nothing is stored."""
-        host = self.agent_named(file.agent)
-        with self.opened(file) as handle:
-            if handle is None or host is None:
-                return None
-            stretch = read_stretch(handle, file, host, From(0, "{}", b""), PROJECT_BYTES)
-            return reader_state(stretch.reader).project_path
+        state = self._first_lines(file)
+        return state.project_path if state else None
+
+    def parent_of(self, file: TranscriptFile) -> str | None:
+        """The session that started this one's agent, as the transcript tells, forgotten or not."""
+        seeing = self._replace(is_forgotten=lambda _source, _session: False)
+        state = seeing._first_lines(file)
+        return state.parent_session if state else None
 
     @contextmanager
     def opened(self, file: TranscriptFile) -> Iterator[BinaryIO | None]:
@@ -119,6 +123,14 @@ class Transcripts(NamedTuple):
         finally:
             if handle is not None:
                 handle.close()
+
+    def _first_lines(self, file: TranscriptFile) -> ReaderState | None:
+        host = self.agent_named(file.agent)
+        with self.opened(file) as handle:
+            if handle is None or host is None:
+                return None
+            stretch = read_stretch(handle, file, host, From(0, "{}", b""), PROJECT_BYTES)
+            return reader_state(stretch.reader)
 
     def _is_settled(self, path: str, status: os.stat_result) -> bool:
         with self.database.reading() as db:

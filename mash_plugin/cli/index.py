@@ -12,8 +12,14 @@ POLL_S = 0.15
 
 
 @click.command()
-def index() -> None:
+@click.option("--restore-chat", metavar="CHAT_ID", help="Let a forgotten chat in again.")
+def index(restore_chat: str | None) -> None:
     """Read what is new in your chats into the index; only new bytes cost time."""
+    if restore_chat is not None:
+        from mash_plugin.cli.forget import restore_line
+
+        click.echo(restore_line(restore_chat))
+        return
     click.echo(run_index())
 
 

@@ -20,13 +20,22 @@ COMMANDS = {
     "status": ("mash_plugin.cli.status", "Show what works and what is switched off."),
     "doctor": ("mash_plugin.cli.doctor", "Check everything; print the command that helps."),
     "records": ("mash_plugin.cli.records", "Show what is remembered: all, or what holds words."),
+    "record": ("mash_plugin.cli.records", "Show everything of one record."),
+    "log": ("mash_plugin.cli.log", "Show what was saved, and what was shown to which session."),
+    "establish": ("mash_plugin.cli.own_hand", "Make a record your own settled choice."),
+    "edit": ("mash_plugin.cli.own_hand", "Change the wording of a record."),
+    "withdraw": ("mash_plugin.cli.own_hand", "Take back a record, or all that a session saved."),
+    "forget-record": ("mash_plugin.cli.own_hand", "Remove a record for good, at once."),
+    "undo": ("mash_plugin.cli.own_hand", "Bring back what an agent asked to forget."),
     "search": ("mash_plugin.cli.chats", "Search earlier chats for words."),
     "chats": ("mash_plugin.cli.chats", "List earlier chats, or show one by its ID."),
     "index": ("mash_plugin.cli.index", "Read new transcripts into the index now."),
+    "forget": ("mash_plugin.cli.forget", "Forget a chat and every record that cites it."),
     "call": ("mash_plugin.cli.tools", "Call a tool with JSON; for scripts."),
     "daemon": ("mash_plugin.cli.daemon", "Start, stop, restart or show the daemon."),
     "mcp": ("mash_plugin.cli.tools", "Serve the tools over stdio; agents start this."),
     "restore": ("mash_plugin.cli.restore", "Bring the store back from its daily backup."),
+    "backup": ("mash_plugin.cli.backup", "Take what was forgotten out of older backups."),
     "uninstall": ("mash_plugin.cli.uninstall", "Leave the agents as they were."),
 }
 
@@ -41,7 +50,7 @@ class LazyGroup(click.Group):
         if cmd_name not in COMMANDS:
             return None
         module = importlib.import_module(COMMANDS[cmd_name][0])
-        command = getattr(module, cmd_name)
+        command = getattr(module, cmd_name.replace("-", "_"))
         assert isinstance(command, click.Command)  # noqa: S101 - a broken table, seen by the tests
         return command
 

@@ -168,6 +168,20 @@ def index_progress(requests: Requests, _params: Mapping[str, Any]) -> dict[str, 
     return _index_state(requests.start_workers())
 
 
+def forget_chat(requests: Requests, params: Mapping[str, Any]) -> dict[str, Any]:
+    """Remove a chat with the records that cite it, or tell with `dry_run` what would go."""
+    from mash_plugin.daemon import forgetting
+
+    return forgetting.forget_chat(requests, params)
+
+
+def restore_chat(requests: Requests, params: Mapping[str, Any]) -> dict[str, Any]:
+    """Let a forgotten chat into the index again."""
+    from mash_plugin.daemon import forgetting
+
+    return forgetting.restore_chat(requests, params)
+
+
 OWN: dict[str, Callable[[Requests, Mapping[str, Any]], dict[str, Any]]] = {
     "ping": ping,
     "status": status,
@@ -176,6 +190,8 @@ OWN: dict[str, Callable[[Requests, Mapping[str, Any]], dict[str, Any]]] = {
     "drain": drain,
     "index": index,
     "index_progress": index_progress,
+    "forget_chat": forget_chat,
+    "restore_chat": restore_chat,
 }
 METHODS = (*TOOLS, *COMMANDS, *OWN)
 

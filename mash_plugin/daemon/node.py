@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 
 from mash_plugin import agents
+from mash_plugin.chats.forget import forgotten_test
 from mash_plugin.chats.index import ChatIndex
 from mash_plugin.config import SWITCHES, Settings, Tables, read_tables, settings_of
 from mash_plugin.daemon.clock import now_ms
@@ -30,6 +31,7 @@ class Node:
         """Transcripts that grew before the background work began."""
         self.on_transcript: Callable[[str, str], None] = lambda *item: self.grown.append(item)
         self.on_hook_state: Callable[[], None] = lambda: None
+        self.on_unclean: Callable[[], None] = lambda: None
         self.on_hook_failure: Callable[[str, str], None] = lambda *_: None
         self.on_damaged_record: Callable[[str], None] = lambda _: None
         self._environ = {k: v for k, v in environ.items() if k not in ROOT_VARIABLES}
@@ -47,8 +49,15 @@ class Node:
         except BaseException:
             self.store.close()
             raise
-        self.chats = ChatIndex(self._chats_file, self.transcript_roots, deny=self._not_indexed)
+        self.chats = ChatIndex(
+            self._chats_file,
+            self.transcript_roots,
+            is_forgotten=forgotten_test(self.store),
+            deny=self._not_indexed,
+        )
         self.chats.on_rebuilt = self._recheck
+        for database in (self.store, self._chats_file):
+            database.on_unclean = lambda: self.on_unclean()
         self.hook_state = HookState(self.store, lambda: self.on_hook_state())
 
     def call(self, caller: Caller, now: int, switches: Mapping[str, str]) -> Call:

@@ -1,5 +1,6 @@
 """Work off the request path: index, hook state, checkpoints and the daily backup."""
 
+import math
 import os
 import threading
 import time
@@ -24,6 +25,8 @@ STATE_AFTER_S = 1.0
 CHECKPOINT_EVERY_S = 60.0
 PURGE_EVERY_S = 60.0
 """How often it is asked whether a hidden record has had its day."""
+SCRUB_AGAIN_S = 1.0
+"""A reader was in the way: the first pause before another try; each one is twice as long."""
 BACKUP_EVERY_S = 10 * 60
 """How often it is asked whether the day's backup is due."""
 
@@ -47,6 +50,9 @@ class _Due:
     checkpoint: float
     purge: float
     backup: float
+    scrub: float = 0.0
+    """At once: a process that was killed may have left deleted text behind."""
+    scrub_pause: float = SCRUB_AGAIN_S
     state: float | None = None
     transcripts_from: float = 0.0
     transcripts: dict[tuple[str, str], None] = field(default_factory=dict)
@@ -66,6 +72,7 @@ class Workers:
         self._is_working = False
         node.on_transcript = self._transcript_grew
         node.on_hook_state = self._state_changed
+        node.on_unclean = self._scrub_soon
         self._due.transcripts.update(dict.fromkeys(node.grown))
         self._state_changed()
         self._thread = threading.Thread(target=self._run, name="background", daemon=True)
@@ -112,6 +119,12 @@ class Workers:
                 self._due.state = time.monotonic() + STATE_AFTER_S
                 self._changed.notify()
 
+    def _scrub_soon(self) -> None:
+        with self._changed:
+            self._due.scrub = time.monotonic() + self._due.scrub_pause
+            self._due.scrub_pause = min(2 * self._due.scrub_pause, CHECKPOINT_EVERY_S)
+            self._changed.notify()
+
     def _run(self) -> None:
         with suppress(OSError, AttributeError):
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 10)
@@ -137,6 +150,9 @@ class Workers:
             agent, path = next(iter(due.transcripts))
             del due.transcripts[agent, path]
             return "transcript", lambda: self._index_one(agent, path)
+        if now >= due.scrub:
+            due.scrub = math.inf
+            return "scrub", self._scrub
         if now >= due.index:
             due.index = now + INDEX_EVERY_S
             return "index", self._index_all
@@ -153,7 +169,8 @@ class Workers:
 
     def _wait_s(self) -> float:
         due = self._due
-        soonest = min(due.index, due.checkpoint, due.purge, due.backup, due.state or due.index)
+        soonest = min(due.index, due.checkpoint, due.purge, due.backup, due.scrub)
+        soonest = min(soonest, due.state or soonest)
         if due.transcripts:
             soonest = min(soonest, due.transcripts_from)
         return max(0.01, soonest - time.monotonic())
@@ -202,6 +219,12 @@ class Workers:
         from mash_plugin.memory.forget import purge_hidden
 
         purge_hidden(self._node.call(Caller(), now_ms(), {}))
+
+    def _scrub(self) -> None:
+        from mash_plugin.memory.forget_chat import finish_forgetting
+
+        if finish_forgetting(self._node.call(Caller(), now_ms(), {})):
+            self._due.scrub_pause = SCRUB_AGAIN_S
 
     def _back_up(self) -> None:
         from mash_plugin.store.backup import daily

@@ -1,7 +1,9 @@
 """Verified copies of the record store: one a day, one before every migration, three kept."""
 
+import fcntl
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal
@@ -13,12 +15,14 @@ from mash_plugin.store.connect import connect_frozen, refuse_foreign
 from mash_plugin.store.faults import lost, translated, translated_files
 from mash_plugin.store.files import make_private_folder, remove_database, sync_file, sync_folder
 from mash_plugin.store.migrate import refuse_newer, schema_number
+from mash_plugin.store.scrub import zero_all_gaps
 from mash_plugin.store.sqlite import Connection, Database
 
 DAY_MS = 24 * 60 * 60 * 1000
 KEEP = 3
 COUNTED = ("records", "revisions", "evidence", "links", "receipts", "record_tombstones")
-_PREFIX, _SUFFIX, _PART = "records-", ".db", ".part"
+PART = ".part"
+_PREFIX, _SUFFIX = "records-", ".db"
 _STAMP = "%Y%m%dT%H%M%SZ"
 
 
@@ -71,16 +75,22 @@ def make(database: Database, folder: str, now: int) -> Backup:
 
 def _make(database: Database, folder: str, now: int) -> Backup:
     make_private_folder(folder)
-    _remove_parts(folder)
+    with locked(folder):
+        remove_parts(folder)
+        return _make_next(database, folder, now)
+
+
+def _make_next(database: Database, folder: str, now: int) -> Backup:
     done = backups(folder)
     number = done[0].number + 1 if done else 1
     stamp = datetime.fromtimestamp(now // 1000, UTC).strftime(_STAMP)
     path = os.path.join(folder, f"{_PREFIX}{number:06d}-{stamp}{_SUFFIX}")
-    part = path + _PART
+    part = path + PART
     try:
         with database.reading() as db:
             wanted = contents(db)
             copy(db.raw, part, journal="DELETE")
+        zero_all_gaps(part)
         found = verify(part)
         if found != wanted:
             raise StoreDamaged(f"The copy of {database.path} differs from it; it was thrown away.")
@@ -165,9 +175,21 @@ def copy(source: apsw.Connection, path: str, journal: Literal["DELETE", "WAL"]) 
     sync_file(path)
 
 
-def _remove_parts(folder: str) -> None:
+@contextmanager
+def locked(folder: str) -> Iterator[None]:
+    """Keep every other process from making or rewriting backups meanwhile."""
+    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(fd)
+
+
+def remove_parts(folder: str) -> None:
+    """Remove what a process that was killed had not finished; only inside `locked`."""
     for name in os.listdir(folder):
-        if name.startswith(_PREFIX) and _SUFFIX + _PART in name:
+        if name.startswith(_PREFIX) and _SUFFIX + PART in name:
             os.unlink(os.path.join(folder, name))
 
 

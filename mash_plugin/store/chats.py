@@ -58,6 +58,26 @@ class KnownMessage(NamedTuple):
     author: str
 
 
+class ForgettableChat(NamedTuple):
+    """A chat as far as a person must see it before it goes."""
+
+    number: int
+    id: str
+    source: str
+    session_id: str
+    title: str | None
+    message_count: int
+
+
+class Held(NamedTuple):
+    """The messages of some chats, and which of them stay with others."""
+
+    messages: int
+    shared: int
+    also_held_by: tuple[str, ...]
+    """Chats that hold the shared ones: forks, and sessions that were resumed elsewhere."""
+
+
 MessageRow = tuple[int, str, str, str, str, str | None, bool, bool, bool, int | None, str | None]
 """The columns of a message in the order of `insert_message`."""
 
@@ -159,6 +179,41 @@ def switch_generation(db: Connection, chat_no: int, generation: int, path: str) 
         db.run(SQL.delete_message, {"seq": seq})
     db.run(SQL.drop_old_places, {"chat_no": chat_no, "generation": generation})
     db.run(SQL.read_again, {"chat_no": chat_no, "generation": generation, "path": path})
+
+
+def chats_to_forget(db: Connection, chat_id: str) -> list[ForgettableChat]:
+    """A chat with the chats of the agents that it started; none when the index has it not."""
+    return [ForgettableChat(*row) for row in db.all(SQL.chats_to_forget, {"chat_id": chat_id})]
+
+
+def held_by(db: Connection, chat_numbers: Sequence[int]) -> Held:
+    """What these chats hold."""
+    chats = {"chats": json_list(chat_numbers)}
+    messages, shared = db.one(SQL.count_held, chats) or (0, 0)
+    others = db.all(SQL.also_held_by, chats) if shared else []
+    return Held(int(messages), int(shared), tuple(row[0] for row in others))
+
+
+def delete_chats(db: Connection, chat_numbers: Sequence[int]) -> int:
+    """Remove chats with the messages that only they hold; how many of these there were."""
+    chats = {"chats": json_list(chat_numbers)}
+    seqs = [row[0] for row in db.all(SQL.held_only_by, chats)]
+    for (path,) in db.all(SQL.files_of_chats, chats):
+        db.run(SQL.delete_file, {"path": path})
+    db.run(SQL.delete_places, chats)
+    for seq in seqs:
+        drop_message_traces(db, seq)
+        db.run(SQL.delete_message, {"seq": seq})
+    db.run(SQL.delete_chats, chats)
+    db.run(SQL.set_unclean)
+    return len(seqs)
+
+
+def merge_words(db: Connection, pages: int, *, is_first: bool) -> bool:
+    """One step of merging the full-text index into one segment; False when it is done."""
+    before = db.raw.total_changes()
+    db.run(SQL.begin_merge if is_first else SQL.go_on_merging, {"pages": pages})
+    return db.raw.total_changes() - before >= 2
 
 
 def json_list(values: Iterable[str | int]) -> str:

@@ -14,6 +14,18 @@ from mash_plugin.store.sqlite import Connection, Database
 _SQL = load("forgotten")
 
 
+class Marks(NamedTuple):
+    """Everything that a store has forgotten, as its marks tell."""
+
+    identity: Identity
+    records: frozenset[str]
+    chats: frozenset[bytes]
+
+    def has_chat(self, chat_id: str) -> bool:
+        """Whether that chat was forgotten."""
+        return bool(self.chats) and chat_key(self.identity, chat_id) in self.chats
+
+
 class RecordLine(NamedTuple):
     """A record as far as a person must see it before it goes."""
 
@@ -39,9 +51,14 @@ def unmark_chats(db: Connection, chat_ids: Iterable[str]) -> int:
     return sum(db.run(_SQL.delete_mark, {"chat_key": key}) for key in keys)
 
 
+def has_marks(db: Connection) -> bool:
+    """Whether any chat was forgotten."""
+    return db.one(_SQL.has_marks) is not None
+
+
 def has_mark(db: Connection, chat_id: str, identity: Identity | None = None) -> bool:
     """Whether a chat of that ID was forgotten."""
-    if db.one(_SQL.has_marks) is None:
+    if not has_marks(db):
         return False
     key = chat_key(identity or identity_of(db), chat_id)
     return db.one(_SQL.has_mark, {"chat_key": key}) is not None
@@ -49,7 +66,7 @@ def has_mark(db: Connection, chat_id: str, identity: Identity | None = None) -> 
 
 def refuse_forgotten(db: Connection, chat_ids: Iterable[str]) -> None:
     """Raise Forgotten when a chat that is about to be cited was forgotten meanwhile."""
-    if db.one(_SQL.has_marks) is None:
+    if not has_marks(db):
         return
     identity = identity_of(db)
     for chat_id in set(chat_ids):
@@ -108,6 +125,29 @@ def scrub_deleted(database: Database, prepare: Callable[[], None] = lambda: None
             return True
     database.on_unclean()
     return False
+
+
+def all_marks(db: Connection) -> Marks:
+    """Everything that the store has forgotten."""
+    records = frozenset(str(row[0]) for row in db.all(_SQL.all_record_marks))
+    chats = frozenset(bytes(row[0]) for row in db.all(_SQL.all_chat_marks))
+    return Marks(identity_of(db), records, chats)
+
+
+def put_marks(db: Connection, marks: Marks, now: int) -> None:
+    """Let an older copy know what was forgotten since, for the day when it is restored."""
+    for chat in marks.chats:
+        db.run(_SQL.insert_mark, {"chat_key": chat, "now": now})
+
+
+def chats_named_in(db: Connection) -> list[str]:
+    """Every chat that the store has something of."""
+    return [str(row[0]) for row in db.all(_SQL.chats_named)]
+
+
+def hook_sessions(db: Connection) -> list[tuple[str, str]]:
+    """(agent, session) of every session that hooks have told of."""
+    return [(str(agent), str(session)) for agent, session in db.all(_SQL.hook_sessions)]
 
 
 def older_copies(data: str, backups: Iterable[str]) -> list[str]:

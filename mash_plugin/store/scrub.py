@@ -46,6 +46,13 @@ def zero_gaps(path: str, start: int) -> int | None:
         file.xClose()
 
 
+def zero_all_gaps(path: str) -> None:
+    """Zero every gap of a file that nobody has open: a copy holds what its pages held."""
+    start: int | None = 0
+    while start is not None:
+        start = zero_gaps(path, start)
+
+
 def _gap(chunk: bytes, at: int, page: int, skipped: int) -> range | None:
     """The unused middle of a tree's page, as places in the chunk."""
     head = at + skipped

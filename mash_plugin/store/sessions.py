@@ -123,6 +123,17 @@ class HookState:
                 self._changed(session_id)
             return new
 
+    def forget(self, session_ids: Iterable[str], chat_ids: Iterable[str]) -> None:
+        """Drop what is known of sessions, and that any session was shown one of these chats."""
+        gone = {f"chat:{chat_id}" for chat_id in chat_ids}
+        with self._lock:
+            for session_id in session_ids:
+                self._sessions.pop(session_id, None)
+                self._unsaved.discard(session_id)
+            for session in self._sessions.values():
+                for shown in [s for s in session.unsaved_shown if s[2] in gone]:
+                    del session.unsaved_shown[shown]
+
     def heartbeats(self) -> list[dict[str, object]]:
         """When each agent's hooks were last seen, for status and doctor."""
         with self._database.reading() as db:

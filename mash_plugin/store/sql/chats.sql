@@ -273,3 +273,66 @@ SELECT (SELECT count(*) FROM chats), (SELECT coalesce(sum(message_count), 0) FRO
 -- name: rebuilt_chats
 -- Chats whose transcript was rewritten at some time since the index began.
 SELECT chat_id FROM chats WHERE generation > 0;
+
+-- name: chats_to_forget
+-- A chat, and the chats of the agents that it started, however deep.
+WITH RECURSIVE gone(chat_no, source, session_id) AS (
+  SELECT chat_no, source, session_id FROM chats WHERE chat_id = :chat_id
+  UNION
+  SELECT c.chat_no, c.source, c.session_id FROM gone AS g JOIN chats AS c
+    ON c.source = g.source AND c.chat_no <> g.chat_no
+    AND (c.parent_session = g.session_id
+         OR substr(c.session_id, 1, length(g.session_id) + 1) = g.session_id || '/'))
+SELECT c.chat_no, c.chat_id, c.source, c.session_id, c.title, c.message_count
+FROM gone JOIN chats AS c USING (chat_no) ORDER BY c.chat_no;
+
+-- name: all_chats
+SELECT chat_no, source, session_id, parent_session FROM chats;
+
+-- name: known_paths
+SELECT path FROM files;
+
+-- name: held_only_by
+-- Messages of these chats, in any reading of them, that no other chat holds.
+SELECT DISTINCT p.seq FROM chat_messages AS p
+WHERE p.chat_no IN (SELECT value FROM json_each(:chats))
+  AND NOT EXISTS (SELECT 1 FROM chat_messages AS o WHERE o.seq = p.seq
+                  AND o.chat_no NOT IN (SELECT value FROM json_each(:chats)));
+
+-- name: count_held
+-- How many messages these chats hold, and how many of them another chat holds too.
+SELECT count(*), coalesce(sum(EXISTS (
+  SELECT 1 FROM chat_messages AS o WHERE o.seq = p.seq
+  AND o.chat_no NOT IN (SELECT value FROM json_each(:chats)))), 0)
+FROM (SELECT DISTINCT seq FROM chat_messages
+      WHERE chat_no IN (SELECT value FROM json_each(:chats))) AS p;
+
+-- name: also_held_by
+SELECT DISTINCT c.chat_id FROM chat_messages AS p
+JOIN chat_messages AS o USING (seq) JOIN chats AS c ON c.chat_no = o.chat_no
+WHERE p.chat_no IN (SELECT value FROM json_each(:chats))
+  AND o.chat_no NOT IN (SELECT value FROM json_each(:chats))
+ORDER BY c.chat_id;
+
+-- name: files_of_chats
+SELECT path FROM files WHERE chat_no IN (SELECT value FROM json_each(:chats))
+  OR session_id IN (SELECT session_id FROM chats
+                    WHERE chat_no IN (SELECT value FROM json_each(:chats)))
+ORDER BY path;
+
+-- name: delete_places
+DELETE FROM chat_messages WHERE chat_no IN (SELECT value FROM json_each(:chats));
+
+-- name: delete_chats
+DELETE FROM chats WHERE chat_no IN (SELECT value FROM json_each(:chats));
+
+-- name: set_unclean
+INSERT OR REPLACE INTO meta VALUES ('unclean', randomblob(8));
+
+-- name: begin_merge
+-- secure-delete has no effect on an index without content: a deleted message's words stay in its
+-- segment until that is merged. A negative number takes every segment into one merge.
+INSERT INTO messages_fts (messages_fts, rank) VALUES ('merge', -:pages);
+
+-- name: go_on_merging
+INSERT INTO messages_fts (messages_fts, rank) VALUES ('merge', :pages);

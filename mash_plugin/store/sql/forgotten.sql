@@ -51,3 +51,18 @@ SELECT value FROM meta WHERE key = 'unclean';
 
 -- name: delete_unclean
 DELETE FROM meta WHERE key = 'unclean' AND value = :seen;
+
+-- name: all_record_marks
+SELECT record_id FROM record_tombstones;
+
+-- name: all_chat_marks
+SELECT chat_key FROM chat_tombstones;
+
+-- name: chats_named
+SELECT chat_id FROM evidence UNION SELECT chat_id FROM checkpoints
+UNION SELECT chat_id FROM backfill_items
+UNION SELECT scope_value FROM records WHERE scope_kind = 'chat'
+UNION SELECT substr(shown_id, 6) FROM hook_files WHERE shown_id LIKE 'chat:%';
+
+-- name: hook_sessions
+SELECT agent, session_id FROM hook_sessions;

@@ -1,0 +1,58 @@
+"""`mash backup`: what can be done with the older copies of the store."""
+
+import os
+import time
+
+import click
+import orjson
+
+from mash_plugin.paths import find_paths
+from mash_plugin.render.text import clean
+
+WORDS = {
+    "rewritten": "rewritten",
+    "unchanged": "unchanged, nothing forgotten is in it",
+    "damaged": "left alone, damaged",
+    "left": "left alone",
+}
+
+
+@click.group()
+def backup() -> None:
+    """Look after the daily backups of the store."""
+
+
+@backup.command()
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+def rewrite(as_json: bool) -> int:
+    """Take out of every kept backup what was forgotten since it was made.
+
+    Exit code 1 when a file could not be rewritten and may still hold the text.
+    """
+    from mash_plugin.chats.ids import chat_id
+    from mash_plugin.store.rewrite import rewrite_backups
+
+    done = rewrite_backups(find_paths(os.environ), chat_id, time.time_ns() // 1_000_000)
+    if as_json:
+        files = [
+            {
+                "path": one.path,
+                "outcome": one.outcome,
+                "records": one.records,
+                "chats": one.chats,
+                "problem": one.problem,
+            }
+            for one in done
+        ]
+        click.echo(orjson.dumps({"files": files}).decode())
+    else:
+        for one in done:
+            told = f"{clean(one.path)}: {WORDS[one.outcome]}"
+            if one.outcome == "rewritten":
+                told += f", {one.records} records and {one.chats} chats taken out"
+            if one.problem:
+                told += f": {clean(one.problem)}"
+            click.echo(told)
+        if not done:
+            click.echo("There are no backups.")
+    return 1 if any(one.problem for one in done) else 0

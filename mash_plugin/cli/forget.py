@@ -1,0 +1,113 @@
+"""`mash forget CHAT_ID`: a chat and every record that cites it, for ever."""
+
+import sys
+from typing import Any
+
+import click
+import orjson
+
+from mash_plugin.errors import InvalidArgument
+from mash_plugin.render.text import clean, local_date, shorten
+
+SHOWN_RECORDS = 40
+STATEMENT_CHARS = 160
+WAIT_S = 600.0
+
+
+@click.command()
+@click.argument("chat_id")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON; needs --yes.")
+@click.option("--dry-run", is_flag=True, help="Only say what would go.")
+def forget(chat_id: str, yes: bool, as_json: bool, dry_run: bool) -> int:
+    """Forget a chat, with the chats of its agents and every record that cites it.
+
+    It does not come back when transcripts are read again; the transcript itself stays with the
+    agent. `mash index --restore-chat CHAT_ID` lets the chat in again, without its records.
+    """
+    from mash_plugin import client
+
+    found = client.call("forget_chat", {"id": chat_id, "dry_run": True}, timeout_s=WAIT_S)
+    if dry_run and as_json:
+        click.echo(orjson.dumps(found).decode())
+        return 0
+    if not as_json:
+        _show(found)
+    if dry_run:
+        return 0
+    if not yes:
+        _ask(chat_id, is_answerable=not as_json)
+    done = client.call("forget_chat", {"id": chat_id}, timeout_s=WAIT_S)
+    if as_json:
+        click.echo(orjson.dumps(done).decode())
+    else:
+        _tell(done)
+    return 0
+
+
+def _ask(chat_id: str, *, is_answerable: bool) -> None:
+    if not (is_answerable and sys.stdin.isatty()):
+        raise click.UsageError(
+            f"forgetting {chat_id} cannot be undone and there is no terminal to ask on;"
+            " to do it all the same, add --yes."
+        )
+    if not click.confirm("Forget all this for ever?", default=False, err=True):
+        click.echo("Nothing was changed.")
+        click.get_current_context().exit(1)
+
+
+def _show(found: dict[str, Any]) -> None:
+    if found["was_forgotten"]:
+        click.echo(f"{found['id']} was forgotten before.")
+    for chat in found["chats"]:
+        title = shorten(clean(chat["title"]), 70) or "(no title)"
+        click.echo(f"Chat     {chat['id']}  {title}  ({chat['messages']} messages)")
+    if not found["chats"]:
+        click.echo(f"Chat     {found['id']}  (not in the index)")
+    click.echo(f"Messages {found['messages']} to be removed")
+    if found["kept_messages"]:
+        others = ", ".join(found["kept_with"][:5])
+        click.echo(
+            f"         {found['kept_messages']} more stay: {others} holds them too; forget that"
+            " chat as well to remove them"
+        )
+    if found["checkpoints"]:
+        click.echo(f"Reviews  {found['checkpoints']} checkpoints")
+    records = found["records"]
+    click.echo(f"Records  {len(records)} that cite it, in any revision or confirmation")
+    for record in records[:SHOWN_RECORDS]:
+        when = local_date(record["recorded_at"], None)
+        kind = f"{record['review']} {record['kind']}, {record['state']}"
+        click.echo(f"    {when}  {kind}  ID {record['id']}")
+        click.echo(f"        {shorten(clean(record['statement']), STATEMENT_CHARS)}")
+    if len(records) > SHOWN_RECORDS:
+        click.echo(f"    and {len(records) - SHOWN_RECORDS} more; --dry-run --json lists all")
+
+
+def _tell(done: dict[str, Any]) -> None:
+    click.echo(f"Forgot {done['id']}: {done['messages']} messages, {len(done['records'])} records.")
+    if not done["is_scrubbed"]:
+        click.echo(
+            "The last bytes are overwritten as soon as no program reads the files; the daemon"
+            " sees to it."
+        )
+    for path in done["transcripts"]:
+        click.echo(f"The agent's own transcript stays where it is: {clean(path)}")
+    if done["older_copies"]:
+        click.echo("Older copies still hold the text; `mash backup rewrite` removes it from them:")
+        for path in done["older_copies"]:
+            click.echo(f"    {clean(path)}")
+
+
+def restore_line(chat_id: str) -> str:
+    """Let a forgotten chat in again; what was done, in one line."""
+    from mash_plugin import client
+
+    if not chat_id.strip():
+        raise InvalidArgument("--restore-chat needs the ID of a chat.")
+    done = client.call("restore_chat", {"id": chat_id}, timeout_s=WAIT_S)
+    if not done["has_transcript"]:
+        return f"{chat_id} may come back, but no transcript of it is there any more."
+    if not done["restored"]:
+        return f"{chat_id} may come back; its transcript is not read now. See `mash doctor`."
+    return f"{chat_id} is in the index again. Records that were removed with it stay removed."

@@ -1,0 +1,48 @@
+"""What `mash forget` and `mash index --restore-chat` ask of the daemon; no tool reaches it."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from mash_plugin.daemon.clock import now_ms
+from mash_plugin.daemon.requests import Requests
+from mash_plugin.errors import InvalidArgument
+
+
+def forget_chat(requests: Requests, params: Mapping[str, Any]) -> dict[str, Any]:
+    """Remove a chat with the records that cite it, or tell with `dry_run` what would go."""
+    from mash_plugin.memory import forget_chat as memory
+    from mash_plugin.memory.call import Caller
+    from mash_plugin.store.backup import backups
+    from mash_plugin.store.forgotten import older_copies
+
+    node = requests.open_node()
+    call = node.call(Caller(), now_ms(), {})
+    going = memory.find_going(call, _chat_id(params))
+    if params.get("dry_run"):
+        result = memory.preview(call, going)
+    else:
+        node.hook_state.forget(going.session_ids, going.chat_ids)
+        result = memory.forget_chat(call, going)
+    kept = [backup.path for backup in backups(requests.paths.backups)]
+    result["older_copies"] = older_copies(requests.paths.data, kept)
+    return result
+
+
+def restore_chat(requests: Requests, params: Mapping[str, Any]) -> dict[str, Any]:
+    """Let a forgotten chat into the index again."""
+    from mash_plugin.memory.call import Caller
+    from mash_plugin.memory.forget_chat import restore_chat as restore
+
+    return restore(requests.open_node().call(Caller(), now_ms(), {}), _chat_id(params))
+
+
+def _chat_id(params: Mapping[str, Any]) -> str:
+    from mash_plugin.chats.ids import CHAT_ID
+
+    value = params.get("id")
+    if not isinstance(value, str) or not CHAT_ID.match(value):
+        raise InvalidArgument(
+            f"{str(value)[:100]!r} is no ID of a chat: up to 64 letters, digits, - and _."
+            " `mash chats` lists the IDs."
+        )
+    return value

@@ -1,0 +1,174 @@
+"""Take out of older copies of the store what was forgotten since they were made."""
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import apsw
+
+from mash_plugin.errors import LocalFailure, StoreDamaged, UpgradeNeeded
+from mash_plugin.paths import Paths
+from mash_plugin.store.backup import (
+    PART,
+    Contents,
+    backups,
+    contents,
+    copy,
+    locked,
+    remove_parts,
+    verify,
+)
+from mash_plugin.store.changes import delete_record
+from mash_plugin.store.connect import connect_frozen, connect_reading
+from mash_plugin.store.faults import translated, translated_files
+from mash_plugin.store.files import remove_database, sync_file, sync_folder
+from mash_plugin.store.forgotten import (
+    Marks,
+    all_marks,
+    chats_named_in,
+    hook_sessions,
+    older_copies,
+    put_marks,
+    records_of_chats,
+    remove_traces,
+)
+from mash_plugin.store.operations import forget_receipts
+from mash_plugin.store.sqlite import Connection
+
+Outcome = Literal["rewritten", "unchanged", "damaged", "left"]
+ChatIdOf = Callable[[str, str], str]
+"""The ID of a chat by its agent and its session."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rewritten:
+    """What was done with one older copy."""
+
+    path: str
+    outcome: Outcome
+    records: int = 0
+    """How many records were taken out."""
+    chats: int = 0
+    """Of how many forgotten chats something was taken out."""
+    problem: str | None = None
+    """Why the file was left as it was."""
+
+
+class _Gone(NamedTuple):
+    records: list[str]
+    chats: list[str]
+    sessions: list[str]
+
+    def __bool__(self) -> bool:
+        return bool(self.records or self.chats or self.sessions)
+
+
+def rewrite_backups(paths: Paths, chat_id_of: ChatIdOf, now: int) -> list[Rewritten]:
+    """Rewrite every kept backup without what the store has forgotten; what came of each.
+
+    Each is copied, cleaned, compacted, checked, and only then put in the place of the old one.
+    A damaged one is left alone. Raises what keeps the store itself from being read.
+    """
+    with translated(paths.store):
+        raw = connect_reading(paths.store)
+        try:
+            marks = all_marks(Connection(raw))
+        finally:
+            raw.close()
+    done: list[Rewritten] = []
+    if os.path.isdir(paths.backups):
+        with translated_files(paths.backups), locked(paths.backups):
+            remove_parts(paths.backups)
+            kept = [backup.path for backup in backups(paths.backups)]
+            done = [_try(path, marks, chat_id_of, now) for path in kept]
+    for path in older_copies(paths.data, ()):
+        done.append(_aside(paths, path, marks, chat_id_of, now))
+    return done
+
+
+def _aside(paths: Paths, path: str, marks: Marks, chat_id_of: ChatIdOf, now: int) -> Rewritten:
+    """A store that `mash restore` set aside; an index, or one with a log, is left alone."""
+    if not path.startswith(paths.store):
+        return Rewritten(path, "left", problem="an index that was set aside; remove it by hand")
+    if os.path.exists(path + "-wal") and os.path.getsize(path + "-wal"):
+        return Rewritten(path, "left", problem="it was set aside with its log; remove it by hand")
+    return _try(path, marks, chat_id_of, now)
+
+
+def _try(path: str, marks: Marks, chat_id_of: ChatIdOf, now: int) -> Rewritten:
+    try:
+        return _rewrite(path, marks, chat_id_of, now)
+    except StoreDamaged as error:
+        return Rewritten(path, "damaged", problem=error.message)
+    except (UpgradeNeeded, LocalFailure) as error:
+        return Rewritten(path, "left", problem=error.message)
+
+
+def _rewrite(path: str, marks: Marks, chat_id_of: ChatIdOf, now: int) -> Rewritten:
+    verify(path)
+    part = path + PART
+    try:
+        with translated(path):
+            source = connect_frozen(path)
+            try:
+                gone = _gone(Connection(source), marks, chat_id_of)
+                if not gone:
+                    return Rewritten(path, "unchanged")
+                copy(source, part, journal="DELETE")
+            finally:
+                source.close()
+            wanted = _clean(part, gone, marks, now)
+        sync_file(part)
+        if verify(part) != wanted:
+            raise StoreDamaged(f"The copy of {path} is not as it should be; it was thrown away.")
+        os.rename(part, path)
+        sync_folder(os.path.dirname(path))
+    finally:
+        remove_database(part)
+    return Rewritten(path, "rewritten", len(gone.records), len(gone.chats))
+
+
+def _gone(db: Connection, marks: Marks, chat_id_of: ChatIdOf) -> _Gone:
+    """What of a copy is forgotten by now."""
+    chats = [c for c in chats_named_in(db) if marks.has_chat(c)]
+    sessions = [
+        session
+        for agent, session in hook_sessions(db)
+        if marks.has_chat(chat_id_of(agent, session))
+    ]
+    records = {row[0] for row in db.all("SELECT record_id FROM records")} & marks.records
+    return _Gone(sorted(records.union(records_of_chats(db, chats))), chats, sessions)
+
+
+def _clean(part: str, gone: _Gone, marks: Marks, now: int) -> Contents:
+    """Take it out of the copy and build the file anew; what it holds then."""
+    raw = apsw.Connection(part, flags=apsw.SQLITE_OPEN_READWRITE)
+    try:
+        _set(
+            raw,
+            # No log and no other file gets the old text; a copy that is cut short is thrown away.
+            "journal_mode = MEMORY",
+            "temp_store = MEMORY",
+            "secure_delete = ON",
+            "foreign_keys = ON",
+            "trusted_schema = OFF",
+        )
+        db = Connection(raw)
+        raw.execute("BEGIN IMMEDIATE")
+        for record_id in gone.records:
+            forget_receipts(db, record_id)
+            delete_record(db, record_id, now)
+        remove_traces(db, gone.chats, gone.sessions)
+        put_marks(db, marks, now)
+        raw.execute("COMMIT")
+        list(raw.execute("VACUUM"))
+        _set(raw, "journal_mode = DELETE")
+        return contents(db)
+    finally:
+        raw.close()
+
+
+def _set(raw: apsw.Connection, *pragmas: str) -> None:
+    for pragma in pragmas:
+        list(raw.execute(f"PRAGMA {pragma}"))
