@@ -1,114 +1,182 @@
 """Credentials are masked and named by kind; every key here is made up, and put together late."""
 
+import subprocess
+import sys
 import time
+from pathlib import Path
 
 import pytest
 
-from mash_plugin.privacy import credential_kind, mask
+from mash_plugin.credential_formats import FORMATS
+from mash_plugin.credentials import (
+    EXTRA_KIND,
+    MOST_PATTERNS,
+    MOST_TRIES,
+    PATTERN_CHARS,
+    credential_kind,
+    mask,
+    pattern_faults,
+)
+from tests.privacy.samples import PASSWORD, PEM_BODY, SAMPLES, TOKEN, made_up
 
-LETTERS = "Q7mZ2kX9vB4nT8wL3cR6yH1pD5sF0gJa"
-KEYS = {
-    "Anthropic key": "sk-" + "ant-api03-" + LETTERS,
-    "OpenAI key": "sk-" + "proj-" + LETTERS,
-    "AWS key ID": "AKI" + "AQ7MZ2KX9VB4NT8WL",
-    "AWS secret key": "aws_secret" + "_access_key = " + LETTERS + "Kq3/Zx+9",
-    "GitHub token": "gh" + "p_" + LETTERS + "abcd",
-    "GitLab token": "glpat" + "-" + LETTERS[:20],
-    "Slack token": "xox" + "b-1234567890-" + LETTERS[:12],
-    "Slack webhook": "https://hooks.slack" + ".com/services/T0000/B0000/" + LETTERS[:24],
-    "Google key": "AI" + "za" + LETTERS + "abc",
-    "Google OAuth token": "ya" + "29." + LETTERS,
-    "Stripe key": "sk_" + "live_" + LETTERS[:24],
-    "npm token": "npm" + "_" + LETTERS + "abcd",
-    "PyPI token": "pypi" + "-" + LETTERS + LETTERS,
-    "Hugging Face token": "hf" + "_" + LETTERS,
-    "SendGrid key": "S" + "G." + LETTERS[:22] + "." + LETTERS,
-    "JSON web token": "ey" + "J" + LETTERS + ".ey" + "J" + LETTERS + "." + LETTERS,
-    "password in a URL": "postgres://ledger:" + LETTERS[:10] + "@db.example/ledger",
-    "authorization header": "Authorization: Bea" + "rer " + LETTERS,
-    "assigned secret": "DB_PASS" + "WORD=" + LETTERS[:12],
-    "private key": "-----BEGIN RSA PRIVATE"
-    + " KEY-----\n"
-    + LETTERS
-    + "\n-----END RSA PRIVATE KEY-----",
-}
+EACH = [(kind, sample) for kind, samples in SAMPLES.items() for sample in samples]
+GITHUB = SAMPLES["GitHub token"][0]
+MEGABYTE = 1_000_000
+MOST_MS = 20.0
+
+
+def test_every_format_has_three_samples() -> None:
+    assert SAMPLES.keys() == {form.kind for form in FORMATS}
+    assert [kind for kind, samples in SAMPLES.items() if len(set(samples)) < 3] == []
 
 
 @pytest.mark.spec("R-177")
-@pytest.mark.parametrize("kind", KEYS)
-def test_a_key_of_each_kind_is_masked_wherever_it_stands(kind: str) -> None:
-    for around in ("{}", "Ключ: {} é.", 'x = "{}"\n', "a\n{}\nb"):
-        shown = mask(around.format(KEYS[kind]))
+@pytest.mark.parametrize(("kind", "sample"), EACH)
+def test_a_credential_is_masked_and_named_wherever_it_stands(kind: str, sample: str) -> None:
+    for around in ("{}", "Ключ: {} é.", "x = {}\n", "a\n{}\nb", "密{}钥", "see {}, then"):
+        text = around.format(sample)
+        shown = mask(text)
         assert f"[masked {kind}]" in shown
-        assert LETTERS[:10] not in shown
+        assert not any(secret in shown for secret in (PASSWORD, TOKEN, PEM_BODY))
         assert mask(shown) == shown
+        assert credential_kind(text) == kind
 
 
 @pytest.mark.spec("R-177")
-@pytest.mark.parametrize("kind", KEYS)
-def test_a_key_is_known_by_its_kind(kind: str) -> None:
-    assert credential_kind(f"see {KEYS[kind]} there") == kind
+@pytest.mark.parametrize(("kind", "sample"), EACH)
+def test_a_credential_is_found_in_a_long_text_as_in_a_short_one(kind: str, sample: str) -> None:
+    filler = "The ledger keeps its invoices for ten years. " * 500
+    assert f"[masked {kind}]" in mask(f"{filler}{sample} {filler}")
+
+
+@pytest.mark.parametrize("form", FORMATS, ids=lambda form: form.kind)
+def test_every_sample_holds_a_literal_of_its_format(form: object) -> None:
+    """Else the format would never be looked for."""
+    forms = [f for f in FORMATS if f.kind == getattr(form, "kind", None)]
+    for sample in SAMPLES[forms[0].kind]:
+        assert any(not f.literals or any(x in sample.lower() for x in f.literals) for f in forms)
+
+
+@pytest.mark.spec("R-177")
+def test_only_the_secret_itself_is_masked() -> None:
+    assert mask(f"postgres://ledger:{PASSWORD}@db/x") == (
+        "postgres://ledger:[masked password in a URL]@db/x"
+    )
+    assert mask(f'{{"pass{"word"}": "{PASSWORD}", "n": 1}}') == (
+        '{"password": "[masked assigned secret]", "n": 1}'
+    )
+    assert mask(f"Use {GITHUB}.") == "Use [masked GitHub token]."
 
 
 @pytest.mark.spec("R-177")
 def test_a_key_is_known_through_wide_letters_and_what_cannot_be_seen() -> None:
-    key = KEYS["GitHub token"]
-    assert credential_kind(f"{key[:9]}\u200b{key[9:]}") == "GitHub token"
-    assert credential_kind("\uff47" + key[1:]) == "GitHub token"
+    assert credential_kind(f"{GITHUB[:9]}\u200b{GITHUB[9:]}") == "GitHub token"
+    assert credential_kind("\uff47" + GITHUB[1:]) == "GitHub token"
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "We use Postgres 16 for the ledger, decided.",
-        "token = refresh_token",
-        "password: required",
-        "the key: everything stays local",
-        "password=$DB_PASSWORD",
-        "postgres://ledger:$PASSWORD@db.example/ledger",
-        "https://example.org/a:b/c",
-        "commit bb313b63313848ffdf6207f8e09fd05f32ec3b14",
-        "msg_01a22b44-f946-7820-a4d2-a6d0d73d2995",
-        "task-force, disk-usage, sk-learn",
-        "",
-    ],
-)
-def test_ordinary_text_is_left_alone(text: str) -> None:
-    assert mask(text) == text
-    assert credential_kind(text) is None
+def test_half_a_surrogate_pair_hinders_nothing() -> None:
+    assert mask(f"\ud800 {GITHUB} \udc00") == "\ud800 [masked GitHub token] \udc00"
+    assert credential_kind(f"\ud800 {GITHUB}") == "GitHub token"
 
 
 @pytest.mark.spec("R-177")
-def test_patterns_of_the_person_are_masked_too() -> None:
+def test_patterns_of_the_person_are_masked_and_known_too() -> None:
     assert mask("ticket ABC-12 é", extra=[r"[A-Z]{3}-\d+"]) == "ticket [masked] é"
-
-
-def test_a_pattern_that_cannot_be_read_masks_nothing_and_breaks_nothing() -> None:
-    assert mask("plain", extra=["(", r"(?=x)"]) == "plain"
+    assert credential_kind("ticket ABC-12 é", extra=[r"[A-Z]{3}-\d+"]) == EXTRA_KIND
+    assert credential_kind("ticket é", extra=[r"[A-Z]{3}-\d+"]) is None
+    assert pattern_faults([r"[A-Z]{3}-\d+", r"(?i)(acme|umbrella)\b"]) == []
 
 
 @pytest.mark.parametrize(
-    "piece",
+    ("pattern", "why"),
     [
-        "a",
-        "A",
-        "-----BEGIN PRIVATE" + " KEY-----",
-        "sk-",
-        "eyJ",
-        "password=",
-        "://",
-        "aws secret ",
-        "\n",
+        ("(", "is no RE2 pattern (missing ): ()"),
+        (r"(?=x)", "is no RE2 pattern"),
+        (r"(a)\1", "is no RE2 pattern"),
+        ("a{2000}", "is no RE2 pattern"),
+        ("\ud800", "is no RE2 pattern"),
+        ("x" * (PATTERN_CHARS + 1), "has more than"),
+        ("a*", "matches where nothing stands"),
+        (r"\b", "matches where nothing stands"),
+        ("", "matches where nothing stands"),
     ],
 )
-def test_time_grows_with_the_length_of_hostile_text_alone(piece: str) -> None:
-    def spent(length: int) -> float:
-        text, spans = piece * (length // len(piece)), []
-        for _ in range(3):
-            began = time.perf_counter()
-            mask(text)
-            spans.append(time.perf_counter() - began)
-        return min(spans)
+def test_a_pattern_that_cannot_be_used_is_told_and_breaks_nothing(pattern: str, why: str) -> None:
+    assert mask("plain aaa", extra=[pattern]) == "plain aaa"
+    assert credential_kind("plain aaa", extra=[pattern]) is None
+    [fault] = pattern_faults(["good", pattern])
+    assert fault.startswith("privacy.extra_patterns: ")
+    assert why in fault
+    assert len(fault) < 300
 
-    mask(KEYS["npm token"])
-    assert spent(256_000) < 12 * spent(64_000) + 0.01
+
+def test_more_patterns_than_are_used_are_told() -> None:
+    patterns = [f"number-{n}-" for n in range(MOST_PATTERNS + 1)]
+    assert "only the first" in pattern_faults(patterns)[0]
+    assert mask("number-0- number-100-", extra=patterns) == "[masked] number-100-"
+
+
+def test_re2_writes_no_pattern_to_standard_error(capfd: pytest.CaptureFixture[str]) -> None:
+    mask("plain", extra=["(acme", "[z-a]"])
+    assert capfd.readouterr().err == ""
+
+
+@pytest.mark.spec("R-177")
+def test_a_text_full_of_credentials_is_masked_to_its_end() -> None:
+    text = " ".join(made_up(36, seed=n).join(("gh" + "p_", "")) for n in range(MOST_TRIES * 3))
+    shown = mask(text)
+    assert "gh" + "p_" not in shown
+    assert shown.count("[masked GitHub token]") == MOST_TRIES + 1
+
+
+def test_a_session_start_without_credentials_loads_no_re2() -> None:
+    code = (
+        "import sys; from mash_plugin.privacy import mask\n"
+        "mask('We keep the ledger in Postgres; see src/ledger.py. ' * 100)\n"
+        "print('re2' in sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    assert done.stdout == "False\n"
+
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def hostile_texts(kind: str) -> list[str]:
+    """A megabyte each: beginnings, near misses and matches without end, and long tails."""
+    samples = [samples[0] for k, samples in SAMPLES.items() if k == kind] + SAMPLES[kind][-1:]
+    pieces = {literal for form in FORMATS if form.kind == kind for literal in form.literals}
+    pieces |= {piece for s in samples for piece in (s, s + " ", s[:-1], s[: len(s) // 2])}
+    repeated = [piece * (MEGABYTE // len(piece.encode())) for piece in sorted(pieces)]
+    return repeated + [s + "a1" * (MEGABYTE // 2) for s in samples]
+
+
+@pytest.mark.spec("R-177")
+@pytest.mark.parametrize("kind", SAMPLES)
+def test_a_megabyte_of_hostile_text_takes_no_longer_than_any_other(kind: str) -> None:
+    mask(SAMPLES[kind][0])
+    slow = {text[:60]: spent for text in hostile_texts(kind) if (spent := spent_ms(text)) > MOST_MS}
+    assert slow == {}
+
+
+@pytest.mark.parametrize("pattern", ["(a+)+$", "(a|a)*b", "(a|aa)+c", "(.*)*x", "a.{1,400}b"])
+def test_a_hostile_pattern_of_the_person_takes_linear_time(pattern: str) -> None:
+    def spent(length: int) -> float:
+        return spent_ms("a" * length, (pattern,))
+
+    spent(1_000)
+    assert spent(400_000) < 20 * spent(50_000) + 10
+
+
+def spent_ms(text: str, extra: tuple[str, ...] = ()) -> float:
+    """The least processor time of a few runs, so that a busy machine does not count."""
+    best = float("inf")
+    for _ in range(5):
+        began = time.thread_time()
+        mask(text, extra)
+        best = min(best, (time.thread_time() - began) * 1000)
+        if best < MOST_MS / 2:
+            break
+    return best

@@ -1,0 +1,179 @@
+"""Find credentials in a text, mask them, and use the person's own patterns (R-177).
+
+RE2 alone looks for them, so time grows with the length of a text and with nothing else.
+"""
+
+import unicodedata
+from collections.abc import Iterator, Sequence
+from functools import cache, lru_cache
+from typing import Any
+
+from mash_plugin.credential_formats import FORMATS, WORD_CHARS, Format, is_secret
+
+MOST_TRIES = 300
+"""Matches looked at one by one in one text; behind the last of them all is masked."""
+PATTERN_CHARS, MOST_PATTERNS = 1_000, 100
+SHORT_CHARS = 16_000
+"""Up to here a text is searched without RE2 first: loading it takes a hook 20 ms."""
+EXTRA_KIND = "a match of [privacy] extra_patterns"
+_EMPTY_PROBES = (b"", b"a", b" a b\n", "é-1".encode())
+Tries = Iterator[int]
+Spans = Iterator[tuple[int, int]]
+
+
+def mask(text: str, extra: Sequence[str] = ()) -> str:
+    """The text with every known credential, and every match of `extra`, replaced by its kind."""
+    formats = _likely(text)
+    if not formats and not extra:
+        return text
+    data, tries = _bytes(text), iter(range(MOST_TRIES))
+    for form in formats:
+        data = _without(data, _found(form, data, tries), f"[masked {form.kind}]")
+    for pattern in extra[:MOST_PATTERNS]:
+        data = _without(data, _found_extra(pattern, data, tries), "[masked]")
+    return data.decode("utf-8", "surrogatepass")
+
+
+def credential_kind(text: str, extra: Sequence[str] = ()) -> str | None:
+    """The kind of the first known credential in the text, or None; never its value."""
+    data, tries = _bytes(text), iter(range(MOST_TRIES))
+    for pattern in extra[:MOST_PATTERNS]:
+        if next(_found_extra(pattern, data, tries), None):
+            return EXTRA_KIND
+    if not text.isascii():  # wide letters and invisible characters do not hide one
+        text = unicodedata.normalize("NFKC", text)
+        text = "".join(c for c in text if unicodedata.category(c) != "Cf")
+        data = _bytes(text)
+    for form in _likely(text):
+        if next(_found(form, data, tries), None):
+            return form.kind
+    return None
+
+
+def pattern_faults(patterns: Sequence[str]) -> list[str]:
+    """Which of the person's patterns have no effect, and why."""
+    faults = [f"{p[:60]!r} {rule}" for p in patterns if isinstance(rule := _extra(p), str)]
+    if len(patterns) > MOST_PATTERNS:
+        faults.append(f"only the first {MOST_PATTERNS} of {len(patterns)} patterns are used")
+    return [f"privacy.extra_patterns: {fault}" for fault in faults]
+
+
+def _likely(text: str) -> list[Format]:
+    """The formats of which a literal stands in the text."""
+    if len(text) > SHORT_CHARS:
+        hints, owners = _hints()
+        wanted = {owners[hit] for hit in hints.Match(_bytes(text)) or ()}
+        return [form for form in FORMATS if not form.literals or form in wanted]
+    low = text.lower()
+    has_long_word = len(text) >= WORD_CHARS and max(map(len, text.split()), default=0) >= WORD_CHARS
+    return [
+        form
+        for form in FORMATS
+        if any(literal in low for literal in form.literals) or (has_long_word and not form.literals)
+    ]
+
+
+@cache
+def _hints() -> tuple[Any, list[Format]]:
+    """All literals as one automaton: a long text is read once instead of two hundred times."""
+    import re2
+
+    options = _options()
+    options.literal, options.case_sensitive = True, False
+    hints, owners = re2.Set.SearchSet(options), []
+    for form in FORMATS:
+        for literal in form.literals:
+            hints.Add(literal)
+            owners.append(form)
+    hints.Compile()
+    return hints, owners
+
+
+def _found(form: Format, data: bytes, tries: Tries) -> Spans:
+    """Where credentials of this format stand; the last span reaches to the end without tries."""
+    rule, lead_rule = _compiled(form)
+    for match in rule.finditer(data):
+        start, end = match.span()
+        if next(tries, None) is None:
+            yield start, len(data)
+            return
+        lead, end = b"", end - form.behind
+        if lead_rule is not None:
+            lead = lead_rule.match(data[start : start + 400])[0]
+        value = data[start + len(lead) : end]
+        if is_secret(
+            form.kind,
+            _text(lead),
+            _text(value),
+            _text(data[max(0, start - 1) : start]),
+            _text(data[end : end + 1]),
+        ):
+            yield start + len(lead), end
+
+
+def _found_extra(pattern: str, data: bytes, tries: Tries) -> Spans:
+    rule = _extra(pattern)
+    if isinstance(rule, str):
+        return
+    for match in rule.finditer(data):
+        start, end = match.span()
+        if next(tries, None) is None:
+            yield start, len(data)
+            return
+        if start < end:
+            yield start, end
+
+
+def _without(data: bytes, spans: Spans, mark: str) -> bytes:
+    parts, at = [], 0
+    for start, end in spans:
+        parts += [data[at:start], mark.encode()]
+        at = end
+    return b"".join((*parts, data[at:])) if parts else data
+
+
+@cache
+def _compiled(form: Format) -> tuple[Any, Any]:
+    """The rule of a format and that of its lead: without groups RE2 needs its fast engine alone."""
+    import re2  # when a text first looks like it holds one: a hook's answer rarely does
+
+    lead = re2.compile(form.lead, _options()) if form.lead else None
+    return re2.compile(form.lead + form.pattern, _options()), lead
+
+
+@lru_cache(maxsize=2 * MOST_PATTERNS)
+def _extra(pattern: str) -> Any:  # noqa: ANN401 - re2 has no types
+    """The rule of a pattern of the person, or what is wrong with it."""
+    import re2
+
+    if len(pattern) > PATTERN_CHARS:
+        return f"has more than {PATTERN_CHARS} characters and does nothing"
+    try:
+        rule = re2.compile(pattern, _options())
+    except (re2.error, UnicodeEncodeError) as error:
+        return f"is no RE2 pattern ({_reason(error)}) and does nothing"
+    if any(m.start() == m.end() for probe in _EMPTY_PROBES for m in rule.finditer(probe)):
+        return "matches where nothing stands and does nothing"
+    return rule
+
+
+def _reason(error: Exception) -> str:
+    [*_, reason] = error.args or (error,)
+    return reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)
+
+
+def _options() -> Any:  # noqa: ANN401 - re2 has no types
+    """Options under which RE2 writes nothing to standard error: a pattern may be private too."""
+    import re2
+
+    options = re2.Options()
+    options.log_errors, options.never_capture = False, True
+    return options
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _text(data: bytes) -> str:
+    return data[:200].decode("utf-8", "replace")
