@@ -109,7 +109,7 @@ def _transcripts(call: Call, chat: Chat) -> list[tuple[str, str]]:
     """The files that a chat was read from."""
     with call.chats.database.reading() as db:
         rows = db.all(SQL.paths_of_session, {"session_id": chat.session_id})
-    return [(agent, path) for agent, path, _ in rows if agent == chat.source]
+    return [(agent, path) for agent, path, _is_subagent in rows]
 
 
 def _fingerprint(chat: Chat) -> str:

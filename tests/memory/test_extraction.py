@@ -216,6 +216,27 @@ def test_words_of_another_chat_are_refused(
     assert is_untouched(memory)
 
 
+@pytest.mark.spec("R-116")
+def test_a_session_that_is_not_the_reviewed_one_is_refused_unread(
+    memory: Memory, shop: Shop
+) -> None:
+    evidence = [{"session_id": "never-heard-of", "quote": QUESTION}]
+    with pytest.raises(ScopeMismatch, match="never-heard-of"):
+        extract(memory, draft("A.", evidence=evidence))
+    assert memory.waited == []
+
+
+@pytest.mark.spec("R-112", "R-117")
+def test_a_chat_whose_messages_are_all_gone_has_a_fingerprint_too(
+    memory: Memory, shop: Shop
+) -> None:
+    first_line = shop.transcript.path.read_text().splitlines(keepends=True)[0]
+    shop.transcript.path.write_text(first_line)
+    assert checkpoint(memory)["source_fingerprint"]
+    extract(memory)
+    assert checkpoint(memory)["up_to_date"]
+
+
 @pytest.mark.spec("R-116", "R-041")
 def test_the_chat_itself_must_belong_to_the_scope(
     memory: Memory, other_shop: ClaudeTranscript
@@ -276,6 +297,17 @@ def test_a_chat_that_changed_since_is_refused_with_its_new_fingerprint(
     new = caught.value.details["source_fingerprint"]
     assert new == checkpoint(memory)["source_fingerprint"] != seen
     assert extract(memory, draft("Use Qdrant."), source_fingerprint=new)["records"]
+
+
+@pytest.mark.spec("R-119")
+def test_words_that_are_gone_from_a_changed_chat_are_no_fault_of_the_draft(
+    memory: Memory, shop: Shop
+) -> None:
+    seen = checkpoint(memory)["source_fingerprint"]
+    shop.transcript.rewrite(QUESTION, "Which database?")
+    with pytest.raises(SourceChanged):
+        extract(memory, draft("Use Qdrant."), source_fingerprint=seen)
+    assert memory.waited == []
 
 
 @pytest.mark.spec("R-119")

@@ -49,6 +49,10 @@ def test_other_names_and_another_order_are_similar_and_not_exact(one: str, other
     assert 500 <= found.score <= 999
 
 
+def test_statements_of_nothing_but_punctuation_are_told_apart() -> None:
+    assert likeness("!!!", "???") is None
+
+
 @pytest.mark.spec("R-109")
 def test_half_of_all_words_make_a_wording_similar() -> None:
     assert score("alpha beta gamma", "alpha beta delta") == 500
