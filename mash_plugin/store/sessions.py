@@ -131,8 +131,9 @@ class HookState:
                 self._sessions.pop(session_id, None)
                 self._unsaved.discard(session_id)
             for session in self._sessions.values():
-                for shown in [s for s in session.unsaved_shown if s[2] in gone]:
-                    del session.unsaved_shown[shown]
+                for unsaved in (session.unsaved_shown, session.unsaved_dropped):
+                    for shown in [s for s in unsaved if s[2] in gone]:
+                        del unsaved[shown]
 
     def heartbeats(self) -> list[dict[str, object]]:
         """When each agent's hooks were last seen, for status and doctor."""

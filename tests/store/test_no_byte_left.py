@@ -1,0 +1,332 @@
+"""After a removal no byte of the text is left in any file, also when the daemon was killed."""
+
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mash_plugin.chats.forget import forgotten_test
+from mash_plugin.chats.index import ChatIndex
+from mash_plugin.cli.stopping import end_daemon
+from mash_plugin.errors import DaemonUnavailable
+from mash_plugin.memory import forget_chat as forgetting
+from mash_plugin.paths import Paths
+from mash_plugin.store.backup import make, verify
+from mash_plugin.store.forgotten import scrub_deleted
+from mash_plugin.store.scrub import zero_gaps
+from mash_plugin.store.sqlite import Database
+from tests.conftest import Json, Memory
+from tests.store.conftest import opened
+from tests.support.bytes_left import files_with, word
+from tests.support.daemons import Place
+from tests.support.polling import eventually
+from tests.support.transcripts import ClaudeTranscript
+
+PERSONAL = {"kind": "personal"}
+
+
+def words_of(name: str) -> list[str]:
+    """Every word by which a record, its message and its operation could be found."""
+    return [word(f"{kind} {name}") for kind in ("statement", "quote", "around", "operation")]
+
+
+def message_of(name: str) -> str:
+    _, quote, around, _ = words_of(name)
+    return f"{around} before. We take {quote} Größe {quote} then. And {around} after."
+
+
+def request_of(name: str, session_id: str) -> Json:
+    statement, quote, _, operation = words_of(name)
+    return {
+        "operation_id": f"op {operation} ü",
+        "change": {
+            "action": "create",
+            "scope": PERSONAL,
+            "body": {
+                "statement": f"Use {statement} für {statement.upper()} always.",
+                "details": {
+                    "kind": "decision",
+                    "state": "proposed",
+                    "alternatives": [f"not {statement}"],
+                },
+            },
+            "evidence": [{"session_id": session_id, "quote": f"We take {quote}"}],
+        },
+    }
+
+
+def forget_of(record: Json) -> Json:
+    return {
+        "operation_id": f"forget-{record['id']}",
+        "change": {
+            "action": "forget",
+            "expected": {"id": record["id"], "revision": record["revision"]},
+        },
+    }
+
+
+@pytest.fixture
+def memory(memory: Memory) -> Memory:
+    index = ChatIndex(
+        memory.call.chats.database,
+        memory.call.chats._roots,
+        is_forgotten=forgotten_test(memory.call.store),
+    )
+    memory.call = memory.call._replace(chats=index)
+    return memory
+
+
+def chat(memory: Memory, name: str, count: int = 1) -> ClaudeTranscript:
+    project = str(memory.projects / "w" / "shop")
+    transcript = ClaudeTranscript(memory.claude_root, project, name)
+    for number in range(count):
+        transcript.person(message_of(f"{name}/{number}"))
+    return transcript
+
+
+def forget_chat(memory: Memory, name: str) -> Json:
+    going = forgetting.find_going(memory.call, f"claude-code-{name}")
+    return forgetting.forget_chat(memory.call, going)
+
+
+@pytest.mark.spec("R-052")
+def test_nothing_of_a_forgotten_record_is_left_among_many(memory: Memory, home: Paths) -> None:
+    chat(memory, "s-1", 240)
+    made = {n: memory.record(request_of(f"s-1/{n}", "s-1")) for n in range(240)}
+    for database in (memory.call.store, memory.call.chats.database):
+        database.checkpoint("PASSIVE")
+    gone = range(0, 240, 2)
+    statements = [word(f"statement s-1/{n}") for n in gone]
+    assert len(files_with(Path(home.data), statements)) >= len(statements)
+    for number in gone:
+        memory.record(forget_of(made[number]))
+    assert files_with(Path(home.data), statements) == []
+    forget_chat(memory, "s-1")
+    assert files_with(Path(home.data), [w for n in range(240) for w in words_of(f"s-1/{n}")]) == []
+
+
+@pytest.mark.spec("R-052", "R-178")
+def test_nothing_of_a_forgotten_chat_is_left_among_many(memory: Memory, home: Paths) -> None:
+    for number in range(60):
+        chat(memory, f"s-{number}", 12)
+    memory.index()
+    for number in range(0, 60, 3):
+        memory.record(request_of(f"s-{number}/5", f"s-{number}"))
+    gone = [f"s-{number}" for number in range(0, 60, 4)]
+    words = [w for name in gone for n in range(12) for w in words_of(f"{name}/{n}")]
+    assert files_with(Path(home.data), words)
+    for name in gone:
+        assert forget_chat(memory, name)["is_scrubbed"] is True
+    assert files_with(Path(home.data), words) == []
+    with memory.call.chats.database.writing() as db:
+        db.run("INSERT INTO messages_fts (messages_fts) VALUES ('integrity-check')")
+        assert db.all("PRAGMA integrity_check") == [("ok",)]
+    kept = word("quote s-1/3")
+    with memory.call.chats.database.reading() as db:
+        found = db.all("SELECT rowid FROM messages_fts WHERE messages_fts MATCH :w", {"w": kept})
+    assert len(found) == 1
+
+
+@pytest.mark.spec("R-052")
+def test_a_reader_that_is_in_the_way_only_delays_it(memory: Memory, home: Paths) -> None:
+    chat(memory, "s-1", 3)
+    memory.index()
+    words = [word(f"around s-1/{n}") for n in range(3)]
+    unclean: list[bool] = []
+    memory.call.chats.database.on_unclean = lambda: unclean.append(True)
+    begun, may_end = threading.Event(), threading.Event()
+
+    def read() -> None:
+        with memory.call.chats.database.reading() as db:
+            db.all("SELECT text FROM messages")
+            begun.set()
+            may_end.wait(60)
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    begun.wait(60)
+    assert forget_chat(memory, "s-1")["is_scrubbed"] is False
+    assert unclean
+    assert files_with(Path(home.data), words)
+    may_end.set()
+    reader.join(60)
+    assert forgetting.finish_forgetting(memory.call) is True
+    assert files_with(Path(home.data), words) == []
+
+
+@pytest.mark.spec("R-052")
+def test_a_backup_made_later_holds_nothing_of_it_even_before_the_scrubbing(
+    memory: Memory, home: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chat(memory, "s-1", 120)
+    made = [memory.record(request_of(f"s-1/{n}", "s-1")) for n in range(120)]
+    monkeypatch.setattr(Database, "scrub", lambda _self: False)
+    for record in made[::2]:
+        memory.record(forget_of(record))
+    make(memory.call.store, home.backups, memory.clock.now)
+    statements = [word(f"statement s-1/{n}") for n in range(0, 120, 2)]
+    assert files_with(Path(home.backups), statements) == []
+
+
+def test_zeroing_changes_no_page_that_anyone_reads(memory: Memory, home: Paths) -> None:
+    chat(memory, "s-1", 80)
+    made = [memory.record(request_of(f"s-1/{n}", "s-1")) for n in range(80)]
+    for record in made[::3]:
+        memory.record(forget_of(record))
+
+    def dump() -> list[Any]:
+        with memory.call.store.reading() as db:
+            tables = ("records", "revisions", "evidence", "receipts", "record_tombstones")
+            return [db.all(f"SELECT * FROM {t} ORDER BY 1, 2") for t in tables]  # noqa: S608
+
+    before = dump()
+    with memory.call.store.writing() as db:
+        db.run("UPDATE meta SET value = value")
+    assert memory.call.store.scrub()
+    assert dump() == before
+    assert verify(home.store)
+
+
+def test_a_gap_beyond_the_first_chunk_is_zeroed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mash_plugin.store.scrub.CHUNK", 8192)
+    database = Database(str(tmp_path / "x.db"), "NORMAL")
+    with database.writing() as db:
+        db.run("CREATE TABLE t (n INTEGER PRIMARY KEY, text TEXT)")
+        for number in range(200):
+            db.run("INSERT INTO t VALUES (:n, :t)", {"n": number, "t": word(str(number)) * 20})
+    steps: list[int | None] = [0]
+    assert database.scrub()
+    while steps[-1] is not None:
+        steps.append(zero_gaps(database.path, steps[-1]))
+    assert len(steps) > 4
+    with database.reading() as db:
+        assert db.one("PRAGMA integrity_check") == ("ok",)
+    database.close()
+
+
+@pytest.mark.spec("R-052")
+def test_a_log_that_a_killed_process_left_is_scrubbed_at_the_next_start(
+    memory: Memory, home: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chat(memory, "s-1")
+    made = memory.record(request_of("s-1/0", "s-1"))
+    monkeypatch.setattr(Database, "scrub", lambda _self: False)
+    memory.record(forget_of(made))
+    monkeypatch.undo()
+    assert files_with(Path(home.data), [word("statement s-1/0")])
+    assert scrub_deleted(memory.call.store)
+    assert files_with(Path(home.data), [word("statement s-1/0")]) == []
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Place]:
+    place = Place(tmp_path)
+    yield place
+    place.close()
+
+
+def transcript_in(place: Place, name: str, count: int) -> None:
+    transcript = ClaudeTranscript(place.home / ".claude", str(place.root / "work"), name)
+    for number in range(count):
+        transcript.person(message_of(f"{name}/{number}"))
+
+
+def is_clean(place: Place, words: list[str]) -> bool:
+    return files_with(place.mash_home, words) == []
+
+
+@pytest.mark.spec("R-052", "R-065")
+@pytest.mark.parametrize("point", ["after_commit_before_scrub", "after_truncate_before_scrub"])
+def test_a_daemon_killed_after_the_commit_of_a_forget_finishes_when_it_starts(
+    place: Place, point: str
+) -> None:
+    transcript_in(place, "s-1", 60)
+    daemon = place.start()
+    made = [place.call("record", request_of(f"s-1/{n}", "s-1")) for n in range(60)]
+    os.kill(daemon.pid, signal.SIGKILL)
+    daemon.wait(20)
+    daemon = place.start(MASH_FAILPOINT=f"{point}:kill")
+    with pytest.raises(DaemonUnavailable):
+        place.call("record", forget_of(made[0]), start=False)
+    assert daemon.wait(20) == -signal.SIGKILL
+    statement, _, _, operation = words_of("s-1/0")
+    if point == "after_commit_before_scrub":
+        assert not is_clean(place, [statement])
+    assert is_clean(place, [operation])
+    place.start()
+    place.call("ping")
+    eventually(lambda: is_clean(place, [statement, operation]), "text is left")
+    replay = place.call("record", forget_of(made[0]))
+    assert (replay["forgotten"], replay["replayed"]) == (True, True)
+    with_id = request_of("s-1/0", "s-1")
+    from mash_plugin.errors import Forgotten
+
+    with pytest.raises(Forgotten):
+        place.call("record", with_id)
+    assert is_clean(place, [statement, operation])
+
+
+@pytest.mark.spec("R-178", "R-180")
+@pytest.mark.parametrize(
+    "point", ["after_commit_before_scrub", "between_stores", "after_truncate_before_scrub"]
+)
+def test_a_daemon_killed_while_it_forgets_a_chat_finishes_when_it_starts(
+    place: Place, point: str
+) -> None:
+    transcript_in(place, "s-1", 40)
+    transcript_in(place, "s-2", 5)
+    daemon = place.start()
+    for number in range(10):
+        place.call("record", request_of(f"s-1/{number}", "s-1"))
+    place.call("record", request_of("s-2/0", "s-2"))
+    os.kill(daemon.pid, signal.SIGKILL)
+    daemon.wait(20)
+    daemon = place.start(MASH_FAILPOINT=f"{point}:kill")
+    with pytest.raises(DaemonUnavailable):
+        place.call("forget_chat", {"id": "claude-code-s-1"}, start=False)
+    assert daemon.wait(20) == -signal.SIGKILL
+    words = [w for n in range(40) for w in words_of(f"s-1/{n}")]
+    assert not is_clean(place, words)
+    place.start()
+    place.call("ping")
+    eventually(lambda: is_clean(place, words), "text is left", timeout_s=40)
+    run = place.call("index")["run"]
+    eventually(
+        lambda: (s := place.call("index_progress"))["run"] >= run and not s["running"], "no end"
+    )
+    assert is_clean(place, words)
+    assert [c["id"] for c in place.call("list_chats")["chats"]] == ["claude-code-s-2"]
+    assert place.call("status")["counts"]["records"] == 1
+
+
+@pytest.mark.spec("R-178", "R-052")
+def test_no_log_receipt_or_backup_of_a_daemon_keeps_what_was_forgotten(place: Place) -> None:
+    transcript_in(place, "s-1", 5)
+    place.start()
+    for number in range(5):
+        place.call("record", request_of(f"s-1/{number}", "s-1"))
+    told = place.call("forget_chat", {"id": "claude-code-s-1"})
+    assert len(told["records"]) == 5
+    assert told["is_scrubbed"] is True
+    words = [w for n in range(5) for w in words_of(f"s-1/{n}")]
+    kept = [p for p in files_with(place.mash_home, words) if "/backups/" not in p]
+    assert kept == []
+    if not told["older_copies"]:  # the day's backup is made when the first record is there
+        end_daemon(place.paths)
+        assert is_clean(place, words)
+
+
+def test_a_full_disk_still_lets_a_forget_through(paths: Paths) -> None:
+    with opened(paths) as store:
+        with store.writing(may_use_reserve=True) as db:
+            db.run("INSERT OR REPLACE INTO meta VALUES ('unclean', x'00')")
+        assert not os.path.exists(paths.store + "-reserve")
+        assert scrub_deleted(store)
+        with store.reading() as db:
+            assert db.one("SELECT 1 FROM meta WHERE key = 'unclean'") is None
