@@ -1,4 +1,4 @@
-"""`mash records`: what is remembered, for people."""
+"""`mash records` and `mash record`: what is remembered, for people."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -7,6 +7,7 @@ import click
 import orjson
 
 from mash_plugin.cli.chats import call_here, plain
+from mash_plugin.cli.tables import lines_of, print_table, short_ids, when
 from mash_plugin.render.context import record_labels
 from mash_plugin.render.text import clean, local_date
 
@@ -16,6 +17,22 @@ STATUS_WORDS = {
     "stale_evidence": "its source has changed",
     "inactive": "out of force",
 }
+AUTHOR_WORDS = {
+    "person": "the person",
+    "inferred": "the person, by the marks of an older client",
+    "agent": "the agent",
+    "automated": "a program",
+    "unknown": "nobody known",
+}
+FRESHNESS_WORDS = {
+    "matching": "still stands there",
+    "unindexed": "its chat is not indexed",
+    "changed": "its message has changed",
+    "missing": "its message is gone",
+    "role_changed": "its message has another author now",
+    "role_unknown": "its author is not known",
+}
+Json = dict[str, Any]
 
 
 @click.command()
@@ -39,9 +56,11 @@ def records(
     if as_json:
         click.echo(orjson.dumps({"records": page, "next_offset": following}).decode())
         return 0 if page else 1
-    for one in page:
-        for line in _lines(one):
-            click.echo(line)
+    if page:
+        ids = short_ids([one["id"] for one in page])
+        rows = [(ids[one["id"]], when(one["recorded_at"]), _summary(one)) for one in page]
+        print_table(rows, ("ID", "Saved", "Record"))
+        click.echo("One with its evidence: mash record ID", err=True)
     if following is not None:
         click.echo(f"More: mash records ... --limit {limit} --offset {following}", err=True)
     if not page:
@@ -50,7 +69,68 @@ def records(
     return 0 if page else 1
 
 
-def _every(here: bool, show_all: bool) -> Iterator[dict[str, Any]]:
+@click.command()
+@click.argument("record_id", metavar="ID")
+@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
+def record(record_id: str, as_json: bool) -> None:
+    """Show everything of one record: evidence, history, confirmations and links.
+
+    The first eight or more characters of its ID are enough.
+    """
+    whole = _whole(plain(record_id))
+    if as_json:
+        click.echo(orjson.dumps(whole).decode())
+        return
+    rows = [*record_rows(whole["record"])]
+    for revision in whole["revisions"]:
+        rows += _revision_rows(revision, whole["sessions"].get(str(revision["revision"])))
+    rows += [_link_row(link) for link in whole["links"]]
+    print_table(rows)
+
+
+def record_rows(one: Json) -> list[tuple[str, str]]:
+    """What a record says and how it stands, as rows of a field and its value."""
+    if "statement" not in one:
+        told = "(of a project that is left out, or damaged: its text is not shown)"
+        return [("Record", clean(one["id"])), ("Says", told)]
+    rows = [
+        ("Record", clean(one["id"])),
+        ("Says", clean(one["statement"])),
+        ("Standing", _standing(one)),
+        ("Holds in", _place(one["scope"])),
+        ("Recorded", f"{local_date(one['recorded_at'], None)} by {clean(one['recorded_by'])}"),
+    ]
+    lists = ("alternatives", "consequences", "conditions")
+    rows += [(name.capitalize(), lines_of(*one[name])) for name in lists if one.get(name)]
+    for name, label in (("effective_at", "Holds from"), ("valid_until", "Holds until")):
+        if name in one:
+            rows.append((label, local_date(one[name], None)))
+    if "reported_by" in one:
+        rows.append(("Reported by", clean(one["reported_by"])))
+    if one["confirmations"]:
+        rows.append(("Confirmed", f"{one['confirmations']} times"))
+    return rows
+
+
+def kind_words(one: Json) -> str:
+    """The kind of a record with its labels: `decision (unconfirmed)`."""
+    labels = record_labels(one)
+    if one["status"] not in ("current", "candidate"):
+        labels.append(STATUS_WORDS[one["status"]])
+    if one.get("conflicted"):
+        labels.append("contradicted")
+    return clean(f"{one['kind']} ({', '.join(labels)})" if labels else one["kind"])
+
+
+def state_words(body: Json) -> str:
+    """The standing of one wording: `established, accepted, decided by the agent`."""
+    words = [body["review"] if body["review"] == "established" else "unconfirmed", body["state"]]
+    if body.get("decided_by"):
+        words.append(f"decided by the {body['decided_by']}")
+    return ", ".join(words)
+
+
+def _every(here: bool, show_all: bool) -> Iterator[Json]:
     offset: int | None = 0
     while offset is not None:
         request = {"limit": PAGE, "offset": offset, "include_inactive": show_all}
@@ -59,7 +139,7 @@ def _every(here: bool, show_all: bool) -> Iterator[dict[str, Any]]:
         offset = result["next_offset"]
 
 
-def _holds(record: dict[str, Any], wanted: str) -> bool:
+def _holds(record: Json, wanted: str) -> bool:
     """Whether every word stands in a text of the record, in any of its forms."""
     if not wanted.strip():
         return True
@@ -74,16 +154,87 @@ def _holds(record: dict[str, Any], wanted: str) -> bool:
     return needed <= set(words(" ".join(parts)))
 
 
-def _lines(record: dict[str, Any]) -> Iterator[str]:
-    labels = record_labels(record)
-    if record["status"] not in ("current", "candidate"):
-        labels.append(STATUS_WORDS.get(record["status"], record["status"]))
-    if record.get("conflicted"):
-        labels.append("contradicted")
-    kind = clean(f"{record['kind']} ({', '.join(labels)})" if labels else record["kind"])
-    scope = record["scope"]
+def _summary(one: Json) -> str:
+    return lines_of(one["statement"], f"{kind_words(one)}, {_place(one['scope'])}")
+
+
+def _place(scope: Json) -> str:
     place = scope.get("identity") or scope.get("path") or scope.get("id") or scope["kind"]
-    when = local_date(record["recorded_at"], None)
-    yield f"{when}  {kind}  {clean(str(place))}"
-    yield f"    {clean(record['statement'])}"
-    yield f"    ID {record['id']}"
+    return clean(str(place))
+
+
+def _standing(one: Json) -> str:
+    now = STATUS_WORDS.get(one["status"], "in force")
+    words = [one["kind"], state_words(one)]
+    if one["status"] != "candidate":
+        words.append(now)
+    if one.get("conflicted"):
+        words.append("contradicted by another record (see its links)")
+    return ", ".join(words)
+
+
+def _whole(start: str) -> Json:
+    """Every page of a record as one."""
+    whole = _page(id=start)
+    record_id = whole["record"]["id"]
+    before = whole.pop("next_before_revision")
+    while before is not None:
+        page = _page(id=record_id, before_revision=before)
+        whole["revisions"] += page["revisions"]
+        before = page["next_before_revision"]
+    offset = whole.pop("next_link_offset")
+    while offset is not None:
+        page = _page(id=record_id, link_offset=offset)
+        whole["links"] += page["links"]
+        offset = page["next_link_offset"]
+    return whole
+
+
+def _page(**request: object) -> Json:
+    from mash_plugin import client
+
+    return client.call("terminal_show", request, caller={"agent": "mash"})
+
+
+def _revision_rows(revision: Json, session: str | None) -> Iterator[tuple[str, str]]:
+    body = revision["body"]
+    by = revision.get("origin") or (f"by session {session}" if session else "by an agent")
+    yield (
+        f"Revision {revision['revision']}",
+        lines_of(
+            f"{local_date(revision['recorded_at'], None)}, {by}",
+            state_words({"review": body["review"], **body["details"]}),
+            body["statement"],
+        ),
+    )
+    for evidence in revision["evidence"]:
+        added = "  confirmed by" if evidence["added_by"] == "confirmation" else "  evidence"
+        author = AUTHOR_WORDS.get(evidence["author"], evidence["author"])
+        yield (
+            added,
+            lines_of(
+                f"“{evidence['quote']}”",
+                f"said by {author} ({evidence['role']}), as {evidence['purpose']};"
+                f" {FRESHNESS_WORDS.get(evidence['status'], evidence['status'])}",
+                f"{evidence['chat_id']}, message {evidence['message_id']}",
+            ),
+        )
+    for confirmed in revision["confirmation_history"]:
+        told = f"{local_date(confirmed['confirmed_at'], None)}, message {confirmed['message_id']}"
+        yield "  confirmation", clean(told)
+
+
+def _link_row(link: Json) -> tuple[str, str]:
+    relation = link["relation"]
+    if link["direction"] == "incoming":
+        relation = {"supports": "supported by", "contradicts": "contradicted by"}.get(
+            relation, "superseded by"
+        )
+    in_force = "both in force" if link["active"] else "not both in force"
+    return (
+        relation.capitalize(),
+        lines_of(
+            link["statement"],
+            f"{link['id']}, {in_force}, linked {local_date(link['recorded_at'], None)}",
+        ),
+    )

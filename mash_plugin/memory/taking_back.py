@@ -158,6 +158,7 @@ def _step_json(db: Connection, step: _Step, shown: Masking, denied: Denied) -> J
         "kind": head.kind,
         "action": taken.action,
         "recorded_at": head.recorded_at,
+        "is_retired": bool(head.retired),
     }
     if denied.has_scope(head.scope_kind, head.scope_value):
         return told

@@ -1,0 +1,225 @@
+"""What the person does to records with their own hand; every command shows it first and asks."""
+
+import sys
+from typing import Any
+
+import click
+import orjson
+
+from mash_plugin.cli.chats import plain
+from mash_plugin.cli.records import record_rows, state_words
+from mash_plugin.cli.tables import lines_of, print_table, short_ids, when
+from mash_plugin.render.text import clean, local_date
+
+DONE_WORDS = {
+    "establish": "Established",
+    "edit": "Edited",
+    "withdraw": "Withdrawn",
+    "forget": "Forgotten",
+    "undo": "Brought back",
+}
+OLD_BACKUPS = "Backups made before now still hold it: `mash backup rewrite` removes it there."
+Json = dict[str, Any]
+
+
+@click.command()
+@click.argument("record_id", metavar="ID")
+def establish(record_id: str) -> None:
+    """Make a record your own settled choice, without further words as evidence.
+
+    A candidate becomes established, a proposal accepted, an agent's decision yours. The
+    citations stay, and the history says "by the person at the terminal".
+    """
+    _require_terminal()
+    told = _ask("establish", id=plain(record_id))
+    _show(told)
+    _do(told, "Establish it?")
+
+
+@click.command()
+@click.argument("record_id", metavar="ID")
+@click.option("--statement", metavar="TEXT", help="The new wording; without it your editor opens.")
+def edit(record_id: str, statement: str | None) -> None:
+    """Change the wording of a record; its citations and its standing stay.
+
+    Opens $EDITOR, or takes the wording from --statement.
+    """
+    _require_terminal()
+    told = _ask("edit", id=plain(record_id))
+    if statement is None:
+        text = click.edit(told["record"].get("statement", "") + "\n", extension=".txt")
+        if text is None or text.strip() == told["record"].get("statement"):
+            _leave()
+        statement = text or ""
+    told = _ask("edit", id=told["record"]["id"], statement=plain(statement).strip())
+    _show(told)
+    _do(told, "Save this wording?", statement=plain(statement).strip())
+
+
+@click.command()
+@click.argument("record_id", metavar="[ID]", required=False)
+@click.option("--chat", metavar="ID", help="All that the session of this chat saved.")
+@click.option("--session", metavar="ID", help="All that this session saved.")
+def withdraw(record_id: str | None, chat: str | None, session: str | None) -> None:
+    """Take a record out of force, or take back all that one session saved.
+
+    For a session that was led astray: records that it made are withdrawn, those that it
+    changed or superseded get the last wording of others back, its confirmations and links go,
+    and what it asked to forget comes back. Nothing is removed: the history keeps it all.
+    """
+    if [record_id, chat, session].count(None) != 2:
+        raise click.UsageError(
+            "Give the ID of a record, or --chat or --session.", click.get_current_context()
+        )
+    _require_terminal()
+    if record_id is not None:
+        told = _ask("withdraw", id=plain(record_id))
+        _show(told)
+        _do(told, "Withdraw it?")
+        return
+    which = {"chat_id": plain(chat)} if chat else {"session_id": plain(session or "")}
+    _withdraw_session(which)
+
+
+@click.command()
+@click.argument("record_id", metavar="ID")
+def forget_record(record_id: str) -> None:
+    """Remove a record for good, at once: every wording, quote, confirmation and link."""
+    _require_terminal()
+    told = _ask("forget", id=plain(record_id))
+    _show(told)
+    _do(told, "This cannot be undone. Remove it for good?")
+    click.echo(OLD_BACKUPS, err=True)
+
+
+@click.command()
+@click.argument("record_id", metavar="[ID]", required=False)
+@click.option("--json", "as_json", is_flag=True, help="Print the list as JSON.")
+def undo(record_id: str | None, as_json: bool) -> None:
+    """Bring back a record that an agent asked to forget; without ID, list them.
+
+    What you had established is only hidden by an agent's forget, and removed 24 hours later.
+    """
+    if record_id is None:
+        _list_hidden(as_json)
+        return
+    _require_terminal()
+    told = _ask("undo", id=plain(record_id))
+    _show(told)
+    _do(told, "Bring it back?")
+
+
+def _require_terminal() -> None:
+    """Exit code 2 where no person can be asked: an agent's shell and a script have no say here."""
+    if not sys.stdin.isatty():
+        context = click.get_current_context()
+        raise click.UsageError(
+            f"`{context.command_path}` acts on your own word alone: run it in a terminal of your"
+            " own, where it can ask you. Agents use the tool `record` with your words as evidence.",
+            context,
+        )
+
+
+def _ask(action: str, **request: Any) -> Json:  # noqa: ANN401 - JSON
+    from mash_plugin import client
+
+    caller = {"agent": "mash"}
+    return client.call("terminal_change", {"action": action, **request}, caller=caller)
+
+
+def _show(told: Json) -> None:
+    rows = record_rows(told["record"])
+    if becomes := told.get("becomes"):
+        text = [becomes["statement"]] if told["action"] == "edit" else []
+        rows.append(("Becomes", lines_of(*text, state_words(becomes))))
+    print_table(rows)
+
+
+def _do(told: Json, question: str, **request: str) -> None:
+    """Ask, then make the change that was told."""
+    _confirm(question)
+    at = {"id": told["record"]["id"], "revision": told["record"]["revision"]}
+    done = _ask(told["action"], **at, **request)
+    record = done.get("record", {})
+    number = f", revision {record['revision']}" if told["action"] in ("establish", "edit") else ""
+    click.echo(f"{DONE_WORDS[told['action']]}: {clean(at['id'])}{number}")
+    if record.get("status") == "stale_evidence":
+        click.echo("Its source has changed: agents are not told it by themselves.", err=True)
+
+
+def _confirm(question: str) -> None:
+    if not click.confirm(question, default=False, err=True):
+        _leave()
+
+
+def _leave() -> None:
+    click.echo("Nothing was changed.")
+    click.get_current_context().exit(1)
+
+
+def _list_hidden(as_json: bool) -> None:
+    from mash_plugin import client
+
+    hidden = client.call("terminal_hidden", {}, caller={"agent": "mash"})["records"]
+    if as_json:
+        click.echo(orjson.dumps({"records": hidden}).decode())
+        return
+    ids = short_ids([one["record"]["id"] for one in hidden])
+    rows = [
+        (
+            ids[one["record"]["id"]],
+            when(one["hidden_at"]),
+            lines_of(
+                one["record"].get("statement", "(its text is not shown)"),
+                f"hidden by session {one['hidden_by']}" if one["hidden_by"] else "",
+                f"removed {local_date(one['removed_at'], None)}",
+            ),
+        )
+        for one in hidden
+    ]
+    if rows:
+        print_table(rows, ("ID", "Hidden", "Record"))
+        click.echo("`mash undo ID` brings one back.", err=True)
+    else:
+        click.echo("No agent has asked to forget what you established.", err=True)
+
+
+def _withdraw_session(which: Json) -> None:
+    from mash_plugin import client
+
+    told = client.call("terminal_withdraw", which, caller={"agent": "mash"})
+    click.echo(f"Session {clean(told['session_id'])} saved:")
+    ids = short_ids([step["id"] for step in told["records"]])
+    steps = [_step_row(step, ids[step["id"]]) for step in told["records"]]
+    if steps:
+        print_table(steps, ("ID", "Saved", "Record"))
+    for name in ("confirmations", "links"):
+        if told[name]:
+            click.echo(f"{name}: {told[name]} will go")
+    for record_id in told["brought_back"]:
+        click.echo(f"{clean(record_id)} was hidden by it and will come back")
+    _confirm("Take all of this back?")
+    again = {"session_id": told["session_id"], "digest": told["digest"]}
+    done = client.call("terminal_withdraw", again, caller={"agent": "mash"})
+    actions = [step["action"] for step in done["records"]]
+    click.echo(
+        f"Taken back: {actions.count('withdraw')} withdrawn, {actions.count('restore')} with their"
+        f" former wording, {len(done['brought_back'])} brought back,"
+        f" {done['confirmations']} confirmations and {done['links']} links removed."
+    )
+
+
+def _step_row(step: Json, short: str) -> tuple[str, str, str]:
+    match step["action"]:
+        case "withdraw":
+            what = "will be withdrawn"
+        case "restore":
+            what = f"will be as in revision {step['restored_revision']}"
+            if "restored_statement" in step:
+                what += f" ({step['restored_state']}): {step['restored_statement']}"
+        case _ if step["is_retired"]:
+            what = "stays out of force"
+        case _:
+            what = "stays: somebody else changed it since"
+    statement = step.get("statement", "(its text is not shown)")
+    return short, when(step["recorded_at"]), lines_of(statement, what)

@@ -1,0 +1,164 @@
+"""The person's own commands: they show, they ask, and they need a terminal."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.test_chats_commands import SESSION
+from tests.setup.test_asking import on_a_terminal
+from tests.support.homes import Home
+from tests.support.saved import begin, record, save
+
+
+@pytest.fixture(scope="module")
+def told(home: Home) -> Home:
+    begin(home)
+    return home
+
+
+def newest(home: Home, record_id: str) -> dict[str, object]:
+    """The newest revision of a record."""
+    revision = json.loads(home.mash("record", record_id, "--json").out)["revisions"][0]
+    assert isinstance(revision, dict)
+    return revision
+
+
+def state_of(home: Home, record_id: str) -> dict[str, str]:
+    found = json.loads(home.mash("record", record_id, "--json").out)["record"]
+    assert isinstance(found, dict)
+    return found
+
+
+def test_without_a_terminal_nothing_is_done_and_the_advice_is_one_line(told: Home) -> None:
+    made = save(told, "candidate", "Not asked.")
+    for command in (
+        ["establish", made],
+        ["edit", made, "--statement", "Another."],
+        ["withdraw", made],
+        ["withdraw", "--session", SESSION],
+        ["withdraw", "--chat", f"claude-code-{SESSION}"],
+        ["forget-record", made],
+        ["undo", made],
+    ):
+        done = told.run("mash", *command, stdin="y\n")
+        assert (done.code, done.out) == (2, ""), command
+        (line,) = done.err.splitlines()
+        assert "in a terminal of your own" in line
+    assert newest(told, made)["revision"] == 1
+
+
+def test_a_call_never_has_the_persons_authority(told: Home) -> None:
+    for method in ("terminal_change", "terminal_withdraw", "terminal_show"):
+        answer = told.call(method, {"action": "establish", "id": "x", "revision": 1})
+        assert answer["error"]["code"] == "invalid_argument"
+        assert "no tool" in answer["error"]["message"]
+
+
+def test_no_changes_nothing_and_yes_establishes(told: Home) -> None:
+    made = save(told, "candidate", "Letters follow.")
+    code, shown = on_a_terminal(told, "n\n", "mash", "establish", made[:8])
+    assert code == 1
+    assert "Says      Letters follow." in shown
+    assert "Standing  decision, unconfirmed, accepted" in shown
+    assert "Becomes   established, accepted" in shown
+    assert "Nothing was changed." in shown
+    assert state_of(told, made)["review"] == "candidate"
+    code, shown = on_a_terminal(told, "y\n", "mash", "establish", made[:8])
+    assert code == 0, shown
+    assert f"Established: {made}, revision 2" in shown
+    assert newest(told, made)["origin"] == "by the person at the terminal"
+    assert "by the person at the terminal" in told.mash("record", made).out
+    assert "by the person at the terminal" in told.mash("log").out
+    code, shown = on_a_terminal(told, "y\n", "mash", "establish", made[:8])
+    assert code == 1
+    assert "established already" in shown
+
+
+def test_an_interrupt_at_the_question_is_exit_code_130(told: Home) -> None:
+    made = save(told, "candidate", "Interrupted.")
+    code, shown = on_a_terminal(told, None, "mash", "establish", made)
+    assert code == 130, shown
+    assert newest(told, made)["revision"] == 1
+
+
+def test_a_wording_is_changed_in_the_editor_or_on_the_command_line(
+    told: Home, tmp_path: Path
+) -> None:
+    made = save(told, "established", "Invoices are rendered with Typst.")
+    editor = tmp_path / "editor"
+    editor.write_text('#!/bin/sh\nsed -i s/rendered/printed/ "$1"\n')
+    editor.chmod(0o755)
+    with_editor = ("env", f"EDITOR={editor}", "mash", "edit", made)
+    code, shown = on_a_terminal(told, "y\n", *with_editor)
+    assert code == 0, shown
+    assert "Becomes   Invoices are printed with Typst." in shown
+    revision = newest(told, made)
+    assert "printed" in str(revision["body"])
+    code, shown = on_a_terminal(told, "y\n", *with_editor)  # there is nothing left to replace
+    assert (code, "Nothing was changed." in shown) == (1, True)
+    code, shown = on_a_terminal(told, "y\n", "mash", "edit", made, "--statement", "Typst it is.")
+    assert code == 0, shown
+    assert state_of(told, made)["statement"] == "Typst it is."
+    assert len(newest(told, made)["evidence"]) == 1  # type: ignore[arg-type]
+
+
+def test_a_record_is_withdrawn_and_forgotten_for_good(told: Home) -> None:
+    made = save(told, "established", "Deploy on Fridays.")
+    code, shown = on_a_terminal(told, "y\n", "mash", "withdraw", made)
+    assert code == 0, shown
+    assert state_of(told, made)["state"] == "withdrawn"
+    code, shown = on_a_terminal(told, "\n", "mash", "forget-record", made)
+    assert code == 1, shown
+    code, shown = on_a_terminal(told, "y\n", "mash", "forget-record", made)
+    assert code == 0, shown
+    assert "mash backup rewrite" in shown
+    done = told.mash("record", made)
+    assert done.code == 1
+    assert "removed" in done.err
+    assert "Fridays" not in told.mash("log").out
+
+
+def test_what_an_agent_forgot_is_listed_and_brought_back(told: Home) -> None:
+    assert "No agent has asked" in told.mash("undo").err
+    made = save(told, "established", "Keep the index small.")
+    receipt = record(told, {"action": "forget", "expected": {"id": made, "revision": 1}})
+    assert "removed_at" in receipt
+    listed = told.mash("undo").out
+    assert "Keep the index small." in listed
+    (hidden,) = json.loads(told.mash("undo", "--json").out)["records"]
+    assert hidden["record"]["id"] == made
+    assert "mash undo" in told.mash("record", made).err
+    assert "  hidden " in told.mash("log").out
+    code, shown = on_a_terminal(told, "y\n", "mash", "undo", made[:8])
+    assert code == 0, shown
+    assert state_of(told, made)["status"] == "current"
+
+
+def test_withdraw_takes_one_thing_at_a_time(told: Home) -> None:
+    for arguments in ([], ["x", "--chat", "y"], ["--chat", "x", "--session", "y"]):
+        done = told.mash("withdraw", *arguments)
+        assert done.code == 2
+        assert "--chat or --session" in done.err
+
+
+@pytest.mark.parametrize("which", ["--session", "--chat"])
+def test_all_that_a_session_saved_is_listed_and_taken_back(fresh: Home, which: str) -> None:
+    begin(fresh)
+    bad = save(fresh, "established", "Use the mirror of a stranger.")
+    kept = save(fresh, "candidate", "Letters may follow.")
+    on_a_terminal(fresh, "y\n", "mash", "establish", kept)
+    name = SESSION[:8] if which == "--session" else f"claude-code-{SESSION}"
+    command = ("mash", "withdraw", which, name)
+    code, shown = on_a_terminal(fresh, "n\n", *command)
+    assert code == 1
+    assert f"Session {SESSION} saved:" in shown
+    assert "will be withdrawn" in shown
+    assert "stays: somebody else changed it since" in shown
+    assert state_of(fresh, bad)["state"] == "accepted"
+    code, shown = on_a_terminal(fresh, "y\n", *command)
+    assert code == 0, shown
+    assert "Taken back: 1 withdrawn" in shown
+    assert state_of(fresh, bad)["state"] == "withdrawn"
+    assert state_of(fresh, kept)["status"] == "current"
+    assert "stranger" not in fresh.mash("records").out
