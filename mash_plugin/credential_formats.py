@@ -21,8 +21,14 @@ class Format(NamedTuple):
     behind: int = 0
     """How many characters at the end of the pattern are not masked either."""
 
+    @property
+    def is_word(self) -> bool:
+        """Whether it is one word of at least SHORTEST_WORD characters."""
+        return not self.lead and self.kind != PRIVATE_KEY
+
 
 WORD_CHARS = 56
+SHORTEST_WORD = 16
 
 
 def is_secret(kind: str, lead: str, value: str, before: str, after: str) -> bool:
@@ -138,7 +144,7 @@ FORMATS: tuple[Format, ...] = (
         r"(?:ATBB[A-Za-z0-9]{24,}|AT(?:AT|CT)T3[A-Za-z0-9_=-]{20,}|BBDC-[A-Za-z0-9+/=]{40,})",
     ),
     # Chat and work tools
-    _format("Slack token", "xox xapp-", r"(?:xox[abceoprs]|xapp)[.-][A-Za-z0-9.-]{10,}"),
+    _format("Slack token", "xox xapp-", r"(?:xox[abceoprs]|xapp)[.-][A-Za-z0-9.-]{12,}"),
     _format(
         "Slack webhook",
         "hooks.slack.com",

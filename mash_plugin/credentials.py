@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 from typing import Any
 
-from mash_plugin.credential_formats import FORMATS, WORD_CHARS, Format, is_secret
+from mash_plugin.credential_formats import FORMATS, SHORTEST_WORD, WORD_CHARS, Format, is_secret
 
 MOST_TRIES = 300
 """Matches looked at one by one in one text; behind the last of them all is masked."""
@@ -16,6 +16,9 @@ PATTERN_CHARS, MOST_PATTERNS = 1_000, 100
 SHORT_CHARS = 16_000
 """Up to here a text is searched without RE2 first: loading it takes a hook 20 ms."""
 EXTRA_KIND = "a match of [privacy] extra_patterns"
+_NAMED = [form for form in FORMATS if form.literals and not form.is_word]
+_WORDS = [form for form in FORMATS if form.literals and form.is_word]
+_WITHOUT_LITERALS = [form for form in FORMATS if not form.literals]
 _EMPTY_PROBES = (b"", b"a", b" a b\n", "é-1".encode())
 Tries = Iterator[int]
 Spans = Iterator[tuple[int, int]]
@@ -65,12 +68,14 @@ def _likely(text: str) -> list[Format]:
         wanted = {owners[hit] for hit in hints.Match(_bytes(text)) or ()}
         return [form for form in FORMATS if not form.literals or form in wanted]
     low = text.lower()
-    has_long_word = len(text) >= WORD_CHARS and max(map(len, text.split()), default=0) >= WORD_CHARS
-    return [
-        form
-        for form in FORMATS
-        if any(literal in low for literal in form.literals) or (has_long_word and not form.literals)
-    ]
+    words = [word for word in low.split() if len(word) >= SHORTEST_WORD]
+    likely = [form for form in _NAMED if any(literal in low for literal in form.literals)]
+    if words:
+        low = " ".join(words)
+        likely += [form for form in _WORDS if any(literal in low for literal in form.literals)]
+        if any(len(word) >= WORD_CHARS for word in words):
+            likely += _WITHOUT_LITERALS
+    return likely
 
 
 @cache

@@ -12,6 +12,7 @@ from mash_plugin.chats.project import (
     project_of,
 )
 from mash_plugin.config import Settings
+from mash_plugin.credentials import pattern_faults
 
 LISTS = {
     "everything": "deny",
@@ -55,8 +56,12 @@ def why_unread(project: Project | None, settings: Settings) -> Off | None:
 
 
 def list_faults(settings: Settings) -> list[str]:
-    """Entries that name a folder inside a project: only whole projects can be switched off."""
-    faults = []
+    """What in the lists of the settings has no effect.
+
+    Entries that name a folder inside a project, for only whole projects can be switched off,
+    and patterns that cannot be used.
+    """
+    faults = pattern_faults(settings.extra_patterns)
     for name in LISTS.values():
         for entry in getattr(settings, name):
             folder = named_folder(entry) if entry.startswith(("/", "~")) else None

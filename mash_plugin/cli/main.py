@@ -127,6 +127,8 @@ def use_utf8() -> None:
 
 
 def _tell(message: str, code: int) -> int:
-    one_line = " ".join(message.split())
+    from mash_plugin.credentials import mask
+
+    one_line = mask(" ".join(message.split()))
     print(f"mash: {one_line}", file=sys.stderr)
     return code

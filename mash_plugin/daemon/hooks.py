@@ -14,6 +14,7 @@ from mash_plugin.daemon import hook_parts as parts
 from mash_plugin.daemon.lanes import Part
 from mash_plugin.daemon.log import place_of
 from mash_plugin.memory.call import Call, Caller
+from mash_plugin.memory.items import masking
 from mash_plugin.render import context, notes
 from mash_plugin.store.sessions import HookState, SessionState
 
@@ -88,7 +89,10 @@ def answer(
         if host is None or event is None:
             return b""
         hook = _prepare(node, name, host, event, switches, until)
-        return host.wrap_context(event, _text(hook)) if hook else b""
+        if hook is None:
+            return b""
+        shown = masking(hook.call.settings)  # also over what its parts do not mask themselves
+        return host.wrap_context(event, shown(_text(hook)))
     except Exception as error:  # the hook's boundary: silence
         with suppress(Exception):
             node.on_hook_failure(name, place_of(error))

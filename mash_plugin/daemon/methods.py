@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from mash_plugin.config import Settings
     from mash_plugin.daemon.workers import Workers
     from mash_plugin.memory.call import Caller
+    from mash_plugin.memory.items import Masking
 
 TOOLS = {
     "record": ("mash_plugin.memory.record", "apply_change"),
@@ -47,11 +48,12 @@ def answer(requests: Requests, frame: ToolFrame) -> bytes:
     """The reply line of one request: every failure becomes one here."""
     began = time.monotonic()
     try:
-        line = wire.result_line(run(requests, frame))
+        result = run(requests, frame)
+        line = wire.result_line(_masking(requests).whole(result))
         lifecycle.failpoint("after_commit_before_reply")
         failure = "-"
     except MashError as error:
-        line, failure = wire.error_line(error), error.code
+        line, failure = wire.error_line(_masking(requests).of_error(error)), error.code
     except Exception as error:  # the reply's boundary: the cause goes to the log
         line, failure = wire.error_line(Internal(outcome="unknown")), place_of(error)
     requests.load.calls_answered += 1
@@ -75,6 +77,13 @@ def run(requests: Requests, frame: ToolFrame) -> Mapping[str, Any]:
     result = apply(node.call(caller_of(frame.caller), now, {}), _checked(frame))
     assert isinstance(result, dict)  # noqa: S101 - JSON by contract
     return result
+
+
+def _masking(requests: Requests) -> "Masking":
+    """What every reply goes through, so that no new field can forget it (R-177)."""
+    from mash_plugin.memory.items import Masking, masking
+
+    return masking(requests.node.settings({})) if requests.node else Masking(is_on=True)
 
 
 def caller_of(body: Mapping[str, Any]) -> "Caller":

@@ -12,6 +12,7 @@ from mash_plugin.chats.reading import (
     message_by_id,
     messages_newest_first,
 )
+from mash_plugin.credentials import mask
 from mash_plugin.errors import (
     EndorsementNotByPerson,
     MashError,
@@ -23,7 +24,6 @@ from mash_plugin.errors import (
 from mash_plugin.memory.call import Call
 from mash_plugin.memory.denied import Denied, refuse_unread
 from mash_plugin.memory.scopes import chat_in_scope
-from mash_plugin.privacy import mask
 from mash_plugin.records.approvals import is_bare_approval
 from mash_plugin.records.authority import Cited, Trust, counts_as_person
 from mash_plugin.records.evidence import find_quote, kept_text
@@ -196,7 +196,7 @@ def _cited(
         purpose=citation["purpose"],
         role=message.role,
         author=message.author,
-        message_text=mask(kept_text(quote, message.text)),
+        message_text=mask(kept_text(quote, message.text), call.settings.extra_patterns),
         recorded_at=call.now,
     )
     return Cited(evidence, is_persons, before.id if before else None)
