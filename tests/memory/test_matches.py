@@ -1,6 +1,5 @@
 """Looking for records that say the same, before one is saved."""
 
-import json
 from typing import Any
 
 import pytest
@@ -9,7 +8,9 @@ from mash_plugin.errors import ChatNotFound, InvalidArgument, RecordsDisabled, T
 from mash_plugin.memory.matches import find_record_matches
 from mash_plugin.protocol import validate
 from mash_plugin.protocol.results import RESULTS
-from mash_plugin.store.changes import hide
+from mash_plugin.records.model import Body, Revision, Scope
+from mash_plugin.store.changes import hide, insert_record
+from mash_plugin.store.operations import identity_of
 from mash_plugin.store.queries import load
 from tests.conftest import CHOICE, QUESTION, SHOP, Json, Memory, Shop
 
@@ -213,14 +214,33 @@ def test_an_unknown_chat_is_named(memory: Memory, shop: Shop) -> None:
 
 
 @pytest.mark.spec("R-177")
-def test_credentials_in_old_rows_are_masked(memory: Memory, shop: Shop) -> None:
+def test_a_credential_in_an_old_row_is_masked(memory: Memory, shop: Shop) -> None:
     token = "ghp_" + "a1B2" * 9
-    memory.candidate("Deploy with the token KEY of the team.")
+    body = Body("decision", "proposed", f"Deploy with the team's token {token}.", "me")
+    with memory.call.store.writing() as db:
+        insert_record(
+            db,
+            "old",
+            identity_of(db).owner,
+            Scope("repository", SHOP),
+            Revision(1, body, memory.clock.now, ()),
+            b"",
+            ("", ""),
+        )
+    (match,) = find(memory, "Deploy with the team's token")["matches"]
+    assert match["record"]["id"] == "old"
+    assert token not in match["record"]["statement"]
+
+
+def test_a_damaged_record_is_reported_and_not_shown(memory: Memory, shop: Shop) -> None:
+    record = memory.candidate("Use Qdrant.")
+    damaged: list[str] = []
+    memory.call = memory.call._replace(on_damaged=damaged.append)
     with memory.call.store.writing() as db:
         db.run("DROP TRIGGER revisions_immutable")
-        db.run("UPDATE revisions SET statement = replace(statement, 'KEY', :t)", {"t": token})
-    (damaged,) = [find(memory, "Deploy with the token of the team")]
-    assert token not in json.dumps(damaged)
+        db.run("UPDATE revisions SET statement = 'Use qdrant.'")
+    assert find(memory, "Use Qdrant.")["matches"] == []
+    assert damaged == [record["id"]]
 
 
 @pytest.mark.spec("R-108", "R-004")
