@@ -146,6 +146,8 @@ def _told(event: Json) -> tuple[str, str]:
             return "confirmed", f"by {session}"
         case "hidden":
             return "hidden", f"by {session}; `mash undo` brings it back within a day"
+        case "chat_forgotten":
+            return "forgotten", "a chat, and every record that cited it"
         case other:
             return other, ""
 

@@ -46,7 +46,7 @@ class _Told:
             if self._denied.has_chat_id(chat_id):
                 return None
             told["chat_id"] = chat_id
-        else:
+        elif one.id:
             head = self._head(one.id)
             if head is not None and self._denied.has_scope(head.scope_kind, head.scope_value):
                 return None

@@ -13,9 +13,9 @@ class Event(NamedTuple):
 
     at: int
     event: str
-    """saved, confirmed, linked, hidden, forgotten or shown"""
+    """saved, confirmed, linked, hidden, forgotten, chat_forgotten or shown"""
     id: str
-    """Of a record, or `chat:ID` of a chat that was shown."""
+    """Of a record, or `chat:ID` of a chat that was shown; empty for a chat that was forgotten."""
     revision: int | None
     session_id: str | None
     agent: str | None

@@ -386,3 +386,11 @@ def test_no_tool_leads_to_the_persons_authority() -> None:
     assert set(COMMANDS) == set(REQUESTS)
     assert not set(COMMANDS) & set(TOOLS)
     assert not {tool["name"] for tool in tool_schemas()} & set(COMMANDS)
+
+
+def test_a_forgotten_chat_stands_in_the_log_without_its_name(memory: Memory, shop: Shop) -> None:
+    with memory.call.store.writing() as db:
+        db.run("INSERT INTO chat_tombstones VALUES (x'00', :now)", {"now": memory.clock.now})
+    assert ask(memory, "log_events", ago_ms=0)["events"] == [
+        {"at": memory.clock.now, "event": "chat_forgotten"}
+    ]

@@ -20,6 +20,9 @@ SELECT e.at, e.event, e.id, e.revision, e.session_id, s.agent, e.detail, e.other
   SELECT forgotten_at, 'forgotten', record_id, NULL, NULL, '', ''
   FROM record_tombstones WHERE forgotten_at >= :since
   UNION ALL
+  SELECT forgotten_at, 'chat_forgotten', '', NULL, NULL, '', ''
+  FROM chat_tombstones WHERE forgotten_at >= :since
+  UNION ALL
   SELECT shown_at, 'shown', shown_id, NULL, session_id, path, reader
   FROM hook_files WHERE shown_at >= :since) e
 LEFT JOIN hook_sessions s ON s.session_id = e.session_id

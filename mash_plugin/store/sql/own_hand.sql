@@ -33,11 +33,11 @@ SELECT record_id FROM records WHERE hidden_by = :session_id ORDER BY record_id;
 
 -- name: delete_confirming_evidence
 -- What a confirmation cited was kept in the same moment.
-DELETE FROM evidence
-WHERE added_by = 'confirmation' AND EXISTS (
-  SELECT 1 FROM confirmations c
-  WHERE c.session_id = :session_id AND c.record_id = evidence.record_id
-    AND c.revision = evidence.revision AND c.confirmed_at = evidence.recorded_at);
+DELETE FROM evidence WHERE evidence_id IN (
+  SELECT e.evidence_id FROM confirmations c
+  JOIN evidence e ON e.record_id = c.record_id AND e.revision = c.revision
+    AND e.added_by = 'confirmation' AND e.recorded_at = c.confirmed_at
+  WHERE c.session_id = :session_id);
 
 -- name: delete_confirmations
 DELETE FROM confirmations WHERE session_id = :session_id;
