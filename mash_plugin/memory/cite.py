@@ -6,6 +6,7 @@ from typing import Any
 from mash_plugin.chats.reading import (
     Chat,
     StoredMessage,
+    chat_by_session,
     chat_of,
     chats_of_message,
     message_before,
@@ -73,7 +74,8 @@ def _resolve_patiently(
     while True:
         chat_id = call.chats.refresh_session(session_id, call.now) if session_id else None
         with call.chats.database.reading() as db:
-            chat = chat_of(db, chat_id) if chat_id else None
+            # The index keeps a chat whose transcript its host has removed.
+            chat = chat_of(db, chat_id) if chat_id else chat_by_session(db, session_id or "")
             state = chat.fingerprint if chat else None
             is_first = late is None
             if late is None or state != seen:

@@ -328,3 +328,13 @@ def test_the_callers_session_is_believed_only_as_far_as_it_can_be_seen(
     with memory.call.store.reading() as db:
         row = db.one("SELECT session_id FROM revisions WHERE record_id = :id", receipt)
     assert row == (expected,)
+
+
+@pytest.mark.spec("R-027")
+def test_a_session_whose_transcript_was_removed_can_still_be_cited(
+    memory: Memory, shop: Shop
+) -> None:
+    memory.index()
+    shop.transcript.path.unlink()
+    receipt = memory.candidate("Perhaps Qdrant.")
+    assert memory.get(receipt["id"])["revisions"][0]["evidence"][0]["message_id"] == shop.question
