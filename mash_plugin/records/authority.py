@@ -89,7 +89,7 @@ def check_persons_words(body: Body, cited: Sequence[Cited]) -> None:
                 f"An established {body.kind} needs a citation with purpose endorsement of words"
                 " that the person typed. Cite them, or save a candidate."
             )
-    if not any(_says_to_what(c, cited) for c in persons):
+    if not any(says_to_what(c, cited) for c in persons):
         raise EvidenceRequired(
             "A bare approval does not say to what: add a citation with purpose context of the"
             " agent's message directly before it, with its proposal, or quote fuller words of"
@@ -97,7 +97,8 @@ def check_persons_words(body: Body, cited: Sequence[Cited]) -> None:
         )
 
 
-def _says_to_what(approval: Cited, cited: Sequence[Cited]) -> bool:
+def says_to_what(approval: Cited, cited: Sequence[Cited]) -> bool:
+    """Whether it is more than a bare approval, or stands beside the proposal that it answers."""
     if not is_bare_approval(approval.evidence.quote):
         return True
     return any(

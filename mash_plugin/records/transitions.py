@@ -23,6 +23,7 @@ from mash_plugin.records.authority import (
     check_authority,
     check_persons_words,
     is_agents_decision,
+    says_to_what,
 )
 from mash_plugin.records.evidence import quote_occurs_in
 from mash_plugin.records.model import LIVE_STATES, Body, RecordStatus, Revision, Scope
@@ -100,10 +101,12 @@ def counted_by_confirm(
         support = [c for c in cited if c.is_persons_words and c.evidence.purpose == "endorsement"]
     else:
         support = [c for c in cited if c.evidence.purpose in ("endorsement", "report")]
-        if not support:
-            raise EvidenceRequired(
-                "A fact is confirmed by a citation with purpose endorsement or report."
-            )
+    support = [c for c in support if says_to_what(c, cited)]
+    if not support:
+        raise EvidenceRequired(
+            "A fact is confirmed by a citation with purpose endorsement or report that says more"
+            " than a bare approval."
+        )
     known = {e.message_id for e in head.evidence if e.added_by == "revision"}
     messages = (c.evidence.message_id for c in support if not _is_echo(c, body))
     return tuple(m for m in dict.fromkeys(messages) if m not in known)
