@@ -66,8 +66,8 @@ def cut_title(text: str, limit: int) -> str:
     return cut.rstrip()
 
 
-_OPEN = r"(?:[<\uff1c\ufe64]|&lt;|&#60;|&#x3c;|\\u003c)"
-_CLOSE = r"(?:[>\uff1e\ufe65]|&gt;|&#62;|&#x3e;|\\u003e)"
+_OPEN = r"(?:[<\uff1c\ufe64]|&(?:amp;)*(?:lt|#0*60|#x0*3c);?|\\u003c|\\u\{3c\}|\\x3c|%3c)"
+_CLOSE = r"(?:[>\uff1e\ufe65]|&(?:amp;)*(?:gt|#0*62|#x0*3e);?|\\u003e|\\u\{3e\}|\\x3e|%3e)"
 _WIDE = "".join(chr(ord(letter) + 0xFEE0) for letter in "private")
 # It never fails once the word is there and stops at the next bracket: linear on any text.
 _TAG = (

@@ -11,6 +11,12 @@ from mash_plugin.store.sqlite import Connection
 
 PIECE = 16
 """A write repeats a private text when it shares so many characters that hold a space."""
+DENSE_IN_PIECE = 8
+"""Or so many characters of a script that puts no spaces between its words."""
+_DENSE = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
+    "\uf900-\ufaff\U00020000-\U0003ffff]"
+)
 _SPACE = re.compile(r"\s+")
 _UNSEEN = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
@@ -28,11 +34,13 @@ SPLITS_JOINED = 16
 
 
 def shingles(text: str, key: bytes) -> Iterator[int]:
-    """Keyed hashes of each piece of 16 characters with a space, and of credential-like tokens."""
+    """Keyed hashes of each piece of 16 characters that says something, and of credential-likes."""
     folded = _folded(text)
     for at in range(len(folded) - PIECE + 1):
         piece = folded[at : at + PIECE]
-        if " " in piece.strip():
+        if " " in piece.strip() or (
+            not piece.isascii() and len(_DENSE.findall(piece)) >= DENSE_IN_PIECE
+        ):
             yield _hash(piece, key)
     for token in set(_tokens(folded)):
         yield _hash(token, key)

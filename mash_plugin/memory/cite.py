@@ -18,6 +18,7 @@ from mash_plugin.errors import (
     EndorsementNotByPerson,
     MashError,
     MessageNotFound,
+    PrivateText,
     QuoteNotFound,
     SessionNotFound,
     TooLarge,
@@ -25,6 +26,7 @@ from mash_plugin.errors import (
 from mash_plugin.memory.call import Call
 from mash_plugin.memory.denied import Denied, refuse_unread
 from mash_plugin.memory.scopes import chat_in_scope
+from mash_plugin.privacy import PRIVATE_MARK
 from mash_plugin.records.approvals import is_bare_approval
 from mash_plugin.records.authority import Cited, Trust, counts_as_person
 from mash_plugin.records.evidence import find_quote, kept_text
@@ -189,6 +191,8 @@ def _cited(
         raise TooLarge(
             f"The quoted passage has {len(quote)} characters; quote at most {QUOTE_CHARS}."
         )
+    if message.has_private and PRIVATE_MARK in quote:
+        raise PrivateText("A quote runs over a private span; quote the words on one side of it.")
     is_persons = _persons_words(call, citation, message)
     before = message_before(db, chat.id, message.id, "assistant") if is_persons else None
     evidence = Evidence(

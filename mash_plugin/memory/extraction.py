@@ -145,8 +145,8 @@ def _prepare(call: Call, chat: Chat, scope: Scope, request: Json, field: str) ->
     for index, citation in enumerate(request["evidence"]):
         if citation.get("session_id", chat.session_id) != chat.session_id:
             raise ScopeMismatch(
-                f"Session {citation['session_id']!r} is not that of the reviewed chat {chat.id}."
-                " Cite messages of that chat alone.",
+                f"evidence[{index}].session_id is not that of the reviewed chat {chat.id}. Cite"
+                " messages of that chat alone.",
                 citation=index,
             )
     draft = prepare(call, Scope("chat", chat.id), request, field)

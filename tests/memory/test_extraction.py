@@ -221,7 +221,7 @@ def test_a_session_that_is_not_the_reviewed_one_is_refused_unread(
     memory: Memory, shop: Shop
 ) -> None:
     evidence = [{"session_id": "never-heard-of", "quote": QUESTION}]
-    with pytest.raises(ScopeMismatch, match="never-heard-of"):
+    with pytest.raises(ScopeMismatch, match="session_id is not that of the reviewed chat"):
         extract(memory, draft("A.", evidence=evidence))
     assert memory.waited == []
 

@@ -26,12 +26,20 @@ SECRET = "the ledger moves on Friday"
         "&lt;private&gt;{}&lt;/private&gt;",
         "&#60;private&#62;{}&#60;/private&#62;",
         "\\u003cprivate\\u003e{}\\u003c/private\\u003e",
+        "&amp;lt;private&amp;gt;{}&amp;lt;/private&amp;gt;",
+        "&#x003C;private&#x003E;{}&#x3c;/private&#x3e;",
+        "&LT;private&GT;{}&LT;/private&GT;",
+        "%3Cprivate%3E{}%3C/private%3E",
+        "\\x3cprivate\\x3e{}\\x3c/private\\x3e",
+        "\\u{3c}private\\u{3e}{}\\u{3c}/private\\u{3e}",
+        "\uff1cＰＲＩＶＡＴＥ\uff1e{}\uff1c/private\uff1e",
+        "<private>a</private> <private>{}</private>",
         "<private><private>a</private>{}</private>",
         "```\n<private>{}</private>\n```",
     ],
 )
 def test_a_span_leaves_the_text_in_every_form(span: str) -> None:
-    visible, inner = split_private("Use Postgres. " + span.format(SECRET) + " Thanks.")
+    visible, inner = split_private("Use Postgres. " + span.replace("{}", SECRET) + " Thanks.")
     assert SECRET not in visible
     assert "Use Postgres." in visible
     assert "Thanks." in visible
@@ -84,7 +92,18 @@ def test_no_text_around_a_span_brings_it_back(before: str, secret: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "piece", ["<private ", "< ", "&lt;private ", "<private>", "\\u003c", "> \n"]
+    "piece",
+    [
+        "<private ",
+        "< ",
+        "&lt;private ",
+        "<private>",
+        "\\u003c",
+        "> \n",
+        "&amp;",
+        "&#0000",
+        "private",
+    ],
 )
 def test_time_grows_with_the_length_of_hostile_text_alone(piece: str) -> None:
     def spent(count: int) -> float:

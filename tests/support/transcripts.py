@@ -22,12 +22,13 @@ class ClaudeTranscript:
         self.held_back: list[str] = []
         self._append({"type": "mode", "mode": "normal", "sessionId": session_id})
 
-    def person(self, text: str, *, flush: bool = True) -> str:
-        """A prompt typed in the terminal interface."""
+    def person(self, text: str, *more: str, flush: bool = True) -> str:
+        """A prompt typed in the terminal interface, in one block or in several."""
+        blocks = [{"type": "text", "text": block} for block in (text, *more)]
         return self._row(
             {
                 "type": "user",
-                "message": {"role": "user", "content": text},
+                "message": {"role": "user", "content": blocks if more else text},
                 "origin": {"kind": "human"},
                 "promptSource": "typed",
                 "turnOrigin": "human",
