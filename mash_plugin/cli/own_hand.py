@@ -220,6 +220,6 @@ def _step_row(step: Json, short: str) -> tuple[str, str, str]:
         case _ if step["is_retired"]:
             what = "stays out of force"
         case _:
-            what = "stays: somebody else changed it since"
+            what = "stays: you or another session changed it since"
     statement = step.get("statement", "(its text is not shown)")
     return short, when(step["recorded_at"]), lines_of(statement, what)

@@ -23,6 +23,7 @@ from mash_plugin.store.own_hand import (
     list_saved,
     of_session,
     records_of_session,
+    replacements,
     sessions_from,
     take_back,
 )
@@ -106,7 +107,13 @@ def _session(call: Call, db: Connection, request: Json) -> str:
 
 
 def _plan(db: Connection, session_id: str) -> _Plan:
-    return _Plan(session_id, list(_steps(db, session_id)), of_session(db, session_id))
+    steps = {step.head.id: step for step in _steps(db, session_id)}
+    decided = [_unless_replaced(db, steps, step) for step in steps.values()]
+    restored = {step.head.id for step in decided if step.taken.action == "restore"}
+    others = of_session(db, session_id)
+    # Where a record stays superseded, the link says by what.
+    links = tuple(x for x in others.links if x.relation != "supersedes" or x.target in restored)
+    return _Plan(session_id, decided, others._replace(links=links))
 
 
 def _steps(db: Connection, session_id: str) -> Iterator[_Step]:
@@ -116,6 +123,28 @@ def _steps(db: Connection, session_id: str) -> Iterator[_Step]:
         if head is not None and head.owner == owner:
             saved = list_saved(db, record_id)
             yield _Step(head, taken_back(saved, session_id, bool(head.retired)))
+
+
+def _unless_replaced(db: Connection, steps: dict[str, _Step], step: _Step) -> _Step:
+    """A superseded record does not come back beside what others put in its place since."""
+    head, taken = step
+    if taken.action == "restore" and head.state == "superseded":
+        seen = {head.id}
+        if any(_stands(db, steps, new, seen) for new in replacements(db, head.id)):
+            return _Step(head, TakenBack("keep", head.revision))
+    return step
+
+
+def _stands(db: Connection, steps: dict[str, _Step], record_id: str, seen: set[str]) -> bool:
+    """Whether a record, or what took its place in turn, is in force afterwards."""
+    head = steps[record_id].head if record_id in steps else get_head(db, record_id)
+    if head is None or head.hidden_at is not None or record_id in seen:
+        return False
+    seen.add(record_id)
+    action = steps[record_id].taken.action if record_id in steps else "keep"
+    if action == "keep" and head.state == "superseded":
+        return any(_stands(db, steps, new, seen) for new in replacements(db, record_id))
+    return action == "restore" or (action == "keep" and not head.retired)
 
 
 def _do(call: Call, db: Connection, step: _Step) -> None:

@@ -11,13 +11,21 @@ from mash_plugin.store.sqlite import Connection
 _SQL = load("own_hand")
 
 
+class SavedLink(NamedTuple):
+    """A link that a session made."""
+
+    row: int
+    source: str
+    relation: str
+    target: str
+
+
 class OfSession(NamedTuple):
     """What a session saved beside wordings."""
 
     confirmations: tuple[tuple[str, int, str], ...]
     """(record, revision, message)"""
-    links: tuple[tuple[int, str, str, str], ...]
-    """(row, from, relation, to)"""
+    links: tuple[SavedLink, ...]
     hidden: tuple[str, ...]
 
 
@@ -46,17 +54,23 @@ def of_session(db: Connection, session_id: str) -> OfSession:
     key = {"session_id": session_id}
     return OfSession(
         tuple((r[0], r[1], r[2]) for r in db.all(_SQL.confirmations_of_session, key)),
-        tuple((r[0], r[1], r[2], r[3]) for r in db.all(_SQL.links_of_session, key)),
+        tuple(SavedLink(*row) for row in db.all(_SQL.links_of_session, key)),
         tuple(row[0] for row in db.all(_SQL.hidden_by_session, key)),
     )
 
 
+def replacements(db: Connection, record_id: str) -> list[str]:
+    """The records that superseded this one."""
+    return [row[0] for row in db.all(_SQL.replacements, {"record_id": record_id})]
+
+
 def take_back(db: Connection, session_id: str, found: OfSession) -> None:
-    """Remove the session's confirmations and links, and bring back what it hid."""
+    """Remove the session's confirmations and these links of it, and bring back what it hid."""
     key = {"session_id": session_id}
     db.run(_SQL.delete_confirming_evidence, key)
     db.run(_SQL.delete_confirmations, key)
-    db.run(_SQL.delete_links, key)
+    for link in found.links:
+        db.run(_SQL.delete_link, {"link_id": link.row})
     for record_id in found.hidden:
         unhide(db, record_id)
     for record_id in {confirmed[0] for confirmed in found.confirmations}:

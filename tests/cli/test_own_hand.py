@@ -154,7 +154,7 @@ def test_all_that_a_session_saved_is_listed_and_taken_back(fresh: Home, which: s
     assert code == 1
     assert f"Session {SESSION} saved:" in shown
     assert "will be withdrawn" in shown
-    assert "stays: somebody else changed it since" in shown
+    assert "stays: you or another session changed it since" in shown
     assert state_of(fresh, bad)["state"] == "accepted"
     code, shown = on_a_terminal(fresh, "y\n", *command)
     assert code == 0, shown

@@ -292,6 +292,49 @@ def test_everything_that_a_session_saved_is_taken_back(
     assert {step["action"] for step in again["records"]} == {"keep"}
 
 
+def supersede(
+    memory: Memory, record_id: str, statement: str, evidence: list[Json], session: str
+) -> str:
+    """Put another decision in the place of a record at revision 1; its ID."""
+    memory.come_from(session_id=session)
+    change = {
+        "action": "supersede",
+        "expected": {"id": record_id, "revision": 1},
+        "body": decision(statement),
+        "evidence": evidence,
+    }
+    made = memory.record({"operation_id": f"supersede-{next(memory.numbers)}", "change": change})
+    memory.come_from()
+    return str(made["id"])
+
+
+def test_a_whole_chain_of_a_sessions_choices_gives_way_to_the_one_before(
+    memory: Memory, shop: Shop, second_shop: ClaudeTranscript
+) -> None:
+    first = memory.established("Use Qdrant.")["id"]
+    second = supersede(memory, first, "Use Milvus.", KEPT, "s-2")
+    third = supersede(memory, second, "Use Chroma.", KEPT, "s-2")
+    take_back(memory, "s-2")
+    assert memory.get(first)["record"]["status"] == "current"
+    assert memory.get(second)["record"]["state"] == "superseded"
+    assert memory.get(third)["record"]["state"] == "withdrawn"
+
+
+def test_no_choice_comes_back_beside_what_others_put_in_its_place_since(
+    memory: Memory, shop: Shop, second_shop: ClaudeTranscript
+) -> None:
+    first = memory.established("Use Qdrant.")["id"]
+    second = supersede(memory, first, "Use Milvus.", KEPT, "s-2")
+    third = supersede(memory, second, "Use Chroma.", CHOSEN, "s-1")
+    take_back(memory, "s-2")
+    assert memory.get(first)["record"]["state"] == "superseded"
+    assert memory.get(first)["links"][0]["id"] == second
+    assert memory.get(third)["record"]["status"] == "current"
+    by_hand(memory, "withdraw", third)
+    take_back(memory, "s-2")
+    assert memory.get(first)["record"]["status"] == "current"
+
+
 @pytest.mark.spec("R-051")
 def test_the_confirmations_of_a_session_go_and_those_of_others_stay(
     memory: Memory, shop: Shop, second_shop: ClaudeTranscript

@@ -42,5 +42,9 @@ DELETE FROM evidence WHERE evidence_id IN (
 -- name: delete_confirmations
 DELETE FROM confirmations WHERE session_id = :session_id;
 
--- name: delete_links
-DELETE FROM links WHERE session_id = :session_id;
+-- name: delete_link
+DELETE FROM links WHERE link_id = :link_id;
+
+-- name: replacements
+SELECT from_record FROM links WHERE to_record = :record_id AND relation = 'supersedes'
+ORDER BY link_id;
