@@ -8,6 +8,8 @@ looks at a gap, so that zeroing it changes nothing but the bytes.
 
 import apsw
 
+from mash_plugin.store.faults import translated
+
 CHUNK = 32 * 1024 * 1024
 _READ_WRITE = apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READWRITE
 _FILE_HEADER = 100
@@ -49,8 +51,9 @@ def zero_gaps(path: str, start: int) -> int | None:
 def zero_all_gaps(path: str) -> None:
     """Zero every gap of a file that nobody has open: a copy holds what its pages held."""
     start: int | None = 0
-    while start is not None:
-        start = zero_gaps(path, start)
+    with translated(path):
+        while start is not None:
+            start = zero_gaps(path, start)
 
 
 def _gap(chunk: bytes, at: int, page: int, skipped: int) -> range | None:

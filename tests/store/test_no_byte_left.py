@@ -1,6 +1,7 @@
 """After a removal no byte of the text is left in any file, also when the daemon was killed."""
 
 import os
+import random
 import signal
 import threading
 from collections.abc import Iterator
@@ -21,6 +22,7 @@ from mash_plugin.store.scrub import zero_gaps
 from mash_plugin.store.sqlite import Database
 from tests.conftest import Json, Memory
 from tests.store.conftest import opened
+from tests.store.saving import save
 from tests.support.bytes_left import files_with, word
 from tests.support.daemons import Place
 from tests.support.polling import eventually
@@ -158,18 +160,46 @@ def test_a_reader_that_is_in_the_way_only_delays_it(memory: Memory, home: Paths)
     assert files_with(Path(home.data), words) == []
 
 
+def fill_and_delete(store: Database) -> list[str]:
+    """Many rows under random keys, every third deleted again: trees are balanced on the way."""
+    chance = random.Random(52)  # noqa: S311 - always the same
+    keys = [f"{chance.getrandbits(128):032x}" for _ in range(1500)]
+    with store.writing() as db:
+        db.run("CREATE TABLE texts (key TEXT PRIMARY KEY, text TEXT) STRICT, WITHOUT ROWID")
+        for key in keys:
+            text = word(key) + " x" * chance.randrange(1, 400)
+            db.run("INSERT INTO texts VALUES (:key, :text)", {"key": key, "text": text})
+    with store.writing() as db:
+        for key in keys[::3]:
+            db.run("DELETE FROM texts WHERE key = :key", {"key": key})
+    store.checkpoint("TRUNCATE")
+    return [word(key) for key in keys[::3]]
+
+
 @pytest.mark.spec("R-052")
-def test_a_backup_made_later_holds_nothing_of_it_even_before_the_scrubbing(
-    memory: Memory, home: Paths, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    chat(memory, "s-1", 120)
-    made = [memory.record(request_of(f"s-1/{n}", "s-1")) for n in range(120)]
-    monkeypatch.setattr(Database, "scrub", lambda _self: False)
-    for record in made[::2]:
-        memory.record(forget_of(record))
-    make(memory.call.store, home.backups, memory.clock.now)
-    statements = [word(f"statement s-1/{n}") for n in range(0, 120, 2)]
-    assert files_with(Path(home.backups), statements) == []
+def test_what_secure_delete_leaves_in_the_gaps_of_pages_is_zeroed(paths: Paths) -> None:
+    with opened(paths) as store:
+        gone = fill_and_delete(store)
+        assert files_with(Path(paths.data), gone), "SQLite cleans its gaps now: scrub.py can go"
+        assert store.scrub()
+        assert files_with(Path(paths.data), gone) == []
+        with store.writing() as db:
+            db.run("UPDATE texts SET text = text || 'y'")  # from the cache, as the file has it
+        store.checkpoint("TRUNCATE")
+        assert files_with(Path(paths.data), gone) == []
+        with store.reading() as db:
+            assert db.one("PRAGMA integrity_check") == ("ok",)
+            assert db.one("SELECT count(*) FROM texts") == (1000,)
+
+
+@pytest.mark.spec("R-052")
+def test_a_backup_holds_nothing_of_the_gaps_even_before_the_scrubbing(paths: Paths) -> None:
+    with opened(paths) as store:
+        gone = fill_and_delete(store)
+        save(store, 1)
+        make(store, paths.backups, 0)
+        assert files_with(Path(paths.store).parent, gone)
+        assert files_with(Path(paths.backups), gone) == []
 
 
 def test_zeroing_changes_no_page_that_anyone_reads(memory: Memory, home: Paths) -> None:

@@ -1,11 +1,13 @@
 """Words that nothing else holds, and every file below a folder that still does."""
 
+import re
 from collections.abc import Iterable
 from hashlib import sha256
 from pathlib import Path
 
 CORE = slice(2, 10)
 """What every form keeps: an index cuts the ends of words, and leaves out how the last one began."""
+_RUN = re.compile(rb"[bcdfghjklmnpqrtv]{8,}")
 _LETTERS = str.maketrans("0123456789abcdef", "bcdfghjklmnpqrtv")
 
 
@@ -17,18 +19,23 @@ def word(name: str) -> str:
 def files_with(folder: Path, words: Iterable[str]) -> list[str]:
     """`PATH: word` for every file below the folder that holds a word, in any plain encoding.
 
-    Escapes of JSON and of URLs leave letters as they are; case is ignored.
+    Escapes of JSON and of URLs leave letters as they are, UTF-16 puts zeros between them, and
+    case is ignored.
     """
-    wanted = {
-        form: one
-        for one in words
-        for core in [one[CORE]]
-        for form in (core.encode(), core.encode("utf-16-le"), core.encode("utf-16-be"))
-    }
+    wanted = {one[CORE].encode(): one for one in words}
     found = []
     for path in sorted(folder.rglob("*")):
-        if not path.is_file():
-            continue
-        content = path.read_bytes().lower()
-        found += [f"{path}: {one}" for form, one in wanted.items() if form in content]
+        if path.is_file():
+            content = path.read_bytes().lower()
+            cores = _cores(content) | _cores(content.replace(b"\0", b""))
+            found += [f"{path}: {wanted[core]}" for core in wanted.keys() & cores]
     return found
+
+
+def _cores(content: bytes) -> set[bytes]:
+    size = CORE.stop - CORE.start
+    return {
+        run[0][at : at + size]
+        for run in _RUN.finditer(content)
+        for at in range(len(run[0]) - size + 1)
+    }
