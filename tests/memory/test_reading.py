@@ -5,9 +5,21 @@ from typing import Any
 import orjson
 import pytest
 
-from mash_plugin.errors import Forgotten, NotFound
-from tests.conftest import PROPOSAL, QUESTION, SHOP, Json, Memory, Shop
+from mash_plugin.errors import Forgotten, InvalidArgument, NotFound
+from mash_plugin.memory.forget import undo
+from tests.conftest import CHOICE, PROPOSAL, QUESTION, SHOP, Json, Memory, Shop
+from tests.support.planted import WIDE, planted, revision
 from tests.support.transcripts import ClaudeTranscript
+
+CHOSEN: Json = {
+    "statement": "Use Qdrant.",
+    "review": "established",
+    "details": {"kind": "decision", "state": "accepted"},
+}
+SAID: list[Json] = [{"session_id": "s-1", "quote": CHOICE, "purpose": "endorsement"}]
+LATER: list[Json] = [
+    {"session_id": "s-2", "quote": "Qdrant works well, keep it.", "purpose": "endorsement"}
+]
 
 
 def all_pages(memory: Memory, **request: Any) -> tuple[list[Json], int]:
@@ -161,3 +173,165 @@ def test_unknown_and_removed_records_are_told_apart(memory: Memory) -> None:
         db.run("INSERT INTO record_tombstones VALUES ('gone', 1)")
     with pytest.raises(Forgotten):
         memory.get("gone")
+
+
+@pytest.mark.spec("R-095", "R-094")
+@pytest.mark.parametrize(
+    "request_",
+    [
+        {"offset": -1},
+        {"offset": 2**63},
+        {"offset": "0"},
+        {"limit": 0},
+        {"limit": 51},
+        {"limit": "20"},
+        {"state": "done"},
+        {"cursor": "x"},
+    ],
+)
+def test_a_page_that_cannot_be_is_refused(memory: Memory, request_: Json) -> None:
+    with pytest.raises(InvalidArgument):
+        memory.pages(**request_)
+
+
+@pytest.mark.spec("R-052", "R-092")
+def test_a_hidden_record_is_seen_nowhere_until_it_is_brought_back(
+    memory: Memory, shop: Shop
+) -> None:
+    kept, gone = memory.established("Kept."), memory.established("Gone.")
+    target = {"id": gone["id"], "revision": 1}
+    memory.change("link", kept, target=target, relation="contradicts")
+    scope = {"kind": "repository", "identity": SHOP}
+    assert memory.recall(scope=scope)["records"] == []
+    memory.change("forget", gone)
+    with pytest.raises(Forgotten, match="mash undo"):
+        memory.get(gone["id"])
+    for review in (False, True):
+        packet = memory.recall(scope=scope, include_review=review)
+        assert [r["statement"] for r in packet["records"]] == ["Kept."]
+        listed = memory.pages(include_inactive=review, chat="claude-code-s-1")
+        assert [r["statement"] for r in listed["records"]] == ["Kept."]
+        assert [r["statement"] for r in memory.pages(include_inactive=review)["records"]] == [
+            "Kept."
+        ]
+    whole = memory.get(kept["id"])
+    assert whole["links"] == []
+    assert "conflicted" not in whole["record"]
+    assert memory.established("Gone.")["id"] != gone["id"]
+    undo(memory.call, gone["id"])
+    assert memory.get(gone["id"])["links"][0]["active"] is True
+
+
+@pytest.mark.spec("R-096", "R-095")
+def test_every_revision_and_every_confirmation_counts_as_citing_a_chat(
+    memory: Memory, shop: Shop, second_shop: ClaudeTranscript
+) -> None:
+    revised, confirmed = memory.established("Use Qdrant."), memory.established("Keep it local.")
+    memory.change("revise", revised, body=CHOSEN, evidence=LATER)
+    memory.change("confirm", confirmed, evidence=LATER)
+    memory.established("Only early.")
+
+    def of_chat(session: str, **request: Any) -> set[str]:
+        page = memory.pages(chat=f"claude-code-{session}", **request)
+        return {r["statement"] for r in page["records"]}
+
+    assert of_chat("s-1") == {"Use Qdrant.", "Keep it local.", "Only early."}
+    assert of_chat("s-2") == {"Use Qdrant.", "Keep it local."}
+    assert of_chat("s-2", kind="preference") == set()
+    assert of_chat("s-2", scope={"kind": "personal"}) == set()
+    assert of_chat("s-2", scope={"kind": "repository", "identity": SHOP}, limit=1) < of_chat("s-2")
+
+
+@pytest.mark.spec("R-102", "R-036")
+def test_reading_changes_nothing(memory: Memory, shop: Shop) -> None:
+    receipt = memory.established("Use Qdrant.")
+
+    def rows() -> list[Any]:
+        with memory.call.store.reading() as db:
+            names = [r[0] for r in db.all("SELECT name FROM sqlite_schema WHERE type = 'table'")]
+            return [(name, db.all(f"SELECT * FROM {name}")) for name in names]  # noqa: S608
+
+    before = rows()
+    memory.clock.advance(1_000)
+    memory.get(receipt["id"], history=True)
+    memory.pages(include_inactive=True, chat="claude-code-s-1")
+    memory.recall(scope={"kind": "repository", "identity": SHOP}, include_review=True)
+    assert rows() == before
+
+
+@pytest.mark.spec("R-098")
+def test_many_long_records_are_all_found_by_following_the_cursor(memory: Memory) -> None:
+    for number in range(20):
+        planted(memory, f"n{number:02}", revision(1, WIDE * 1_990 + str(number)))
+    records, pages = all_pages(memory, limit=20)
+    assert [r["id"] for r in records] == [f"n{number:02}" for number in range(20)]
+    assert pages > 3
+
+
+@pytest.mark.spec("R-091", "R-100")
+def test_no_item_holds_a_quote(memory: Memory, shop: Shop) -> None:
+    receipt = memory.established("Use Qdrant.")
+    items = [
+        memory.get(receipt["id"])["record"],
+        *memory.pages()["records"],
+        *memory.recall(scope={"kind": "repository", "identity": SHOP})["records"],
+    ]
+    assert len(items) == 3
+    assert CHOICE not in str(items)
+    assert all(item == items[0] for item in items)
+
+
+@pytest.mark.spec("R-040", "R-042", "R-095")
+@pytest.mark.parametrize(
+    "escape",
+    [
+        "github.com/acme/Shop",
+        "github.com/acme/shop/",
+        "github.com/acme/shop.git",
+        "github.com/acme/sho",
+        "github.com/acme/shop/../shop2",
+        "https://github.com/acme/shop",
+        "git@github.com:acme/shop",
+        "evil.example/github.com/acme/shop",
+        "github.com/acme/%",
+        "github.com/acme/_hop",
+        "shop",
+    ],
+)
+def test_only_the_exact_identity_names_a_repositorys_records(
+    memory: Memory, shop: Shop, escape: str
+) -> None:
+    memory.established("Use Qdrant.")
+    scope = {"kind": "repository", "identity": escape}
+    assert memory.recall(scope=scope, include_review=True)["records"] == []
+    assert memory.pages(scope=scope, include_inactive=True)["records"] == []
+    assert memory.recall(scope={"kind": "personal"}, include_review=True)["records"] == []
+
+
+@pytest.mark.spec("R-040", "R-041")
+def test_a_folders_records_are_found_by_its_real_place_alone(
+    memory: Memory, other_shop: ClaudeTranscript
+) -> None:
+    place = memory.projects / "w2" / "shop"
+    link = memory.projects / "link"
+    link.symlink_to(place)
+    asked = {"session_id": "s-9", "quote": QUESTION}
+    body = {"statement": "Here.", "details": {"kind": "decision", "state": "proposed"}}
+    memory.create(body, [asked], scope={"kind": "local_project", "path": str(place)})
+
+    def found(path: str) -> list[str]:
+        scope = {"kind": "local_project", "path": path}
+        recalled = memory.recall(scope=scope)["records"]
+        listed = memory.pages(scope=scope, include_inactive=True)["records"]
+        assert [r["id"] for r in recalled] == [r["id"] for r in listed]
+        return [r["statement"] for r in listed]
+
+    for same in (place, f"{place}/", f"{place}/../shop", f"//{place}", link):
+        assert found(str(same)) == ["Here."], same
+    for other in (
+        place.parent,
+        place / "src",
+        place.with_name("Shop"),
+        memory.projects / "w3/shop",
+    ):
+        assert found(str(other)) == [], other
