@@ -43,7 +43,7 @@ def _refuse_others(tool: str) -> None:
 
     if tool in ("stop", "drain"):
         raise InvalidArgument(f"`{tool}` is no tool; see `mash daemon --help`.")
-    if tool in COMMANDS:
+    if tool in COMMANDS or tool in ("forget_chat", "restore_chat"):
         raise InvalidArgument(f"`{tool}` is no tool: the person's own commands alone use it.")
     if tool not in METHODS:
         raise InvalidArgument(f"There is no tool {tool[:100]!r}; the tools: {', '.join(TOOLS)}.")

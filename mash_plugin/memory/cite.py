@@ -16,6 +16,7 @@ from mash_plugin.chats.reading import (
 from mash_plugin.credentials import mask
 from mash_plugin.errors import (
     EndorsementNotByPerson,
+    Forgotten,
     MashError,
     MessageNotFound,
     PrivateText,
@@ -88,9 +89,19 @@ def _resolve_patiently(
         wait = next(waits, None) if _may_come(citation, late, session_id) else None
         if session_id and (is_first or wait is None):
             refuse_unread(call.settings, call.chats.project_of_session(session_id))
+            if chat is None and "message_id" not in citation:
+                _refuse_forgotten(call, session_id)
         if wait is None:
             raise late
         call.wait(wait)
+
+
+def _refuse_forgotten(call: Call, session_id: str) -> None:
+    if call.chats.is_forgotten_session(session_id):
+        raise Forgotten(
+            f"The person had session {session_id!r} forgotten: nothing that is said in it is saved."
+            " Cite another session; `mash index --restore-chat` lets this one in again."
+        )
 
 
 def _may_come(citation: dict[str, Any], error: MashError, session_id: str | None) -> bool:

@@ -6,7 +6,7 @@ import pytest
 
 from mash_plugin.chats.forget import forgotten_test
 from mash_plugin.chats.index import ChatIndex
-from mash_plugin.errors import ChatNotFound, Forgotten, MashError
+from mash_plugin.errors import ChatNotFound, Forgotten
 from mash_plugin.memory import forget_chat as forgetting
 from mash_plugin.memory.call import Call
 from tests.conftest import CHOICE, QUESTION, SHOP, Json, Memory, Shop
@@ -155,8 +155,9 @@ def test_the_first_requests_do_not_bring_the_text_back(memory: Memory, shop: Sho
     forget(memory, shop.chat)
     with pytest.raises(Forgotten):
         memory.record({"operation_id": "first", "change": change})
-    with pytest.raises(MashError):
+    with pytest.raises(Forgotten, match="restore-chat"):
         memory.record({"operation_id": "second", "change": change})
+    assert memory.waited == []
     assert memory.count_records() == 0
     assert texts(memory) == set()
 
