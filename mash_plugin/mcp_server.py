@@ -25,6 +25,7 @@ from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
 
 from mash_plugin.client import call, lease, refuse_sandbox
+from mash_plugin.credentials import mask
 from mash_plugin.errors import InvalidArgument, MashError
 from mash_plugin.paths import find_paths
 from mash_plugin.protocol import tool_schemas
@@ -79,7 +80,7 @@ def build_server() -> Server[dict[str, Any]]:
             known = ", ".join(sorted(names))
             raise MCPError(
                 code=types.INVALID_PARAMS,
-                message=f"Unknown tool: {params.name[:100]}. This server has {known}.",
+                message=f"Unknown tool: {mask(params.name[:100])}. This server has {known}.",
             )
         ask = partial(_call, params.name, params.arguments or {}, caller_of(context))
         return await anyio.to_thread.run_sync(ask, abandon_on_cancel=True, limiter=limiter)

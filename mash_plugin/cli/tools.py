@@ -46,7 +46,10 @@ def _refuse_others(tool: str) -> None:
     if tool in COMMANDS or tool in ("forget_chat", "restore_chat"):
         raise InvalidArgument(f"`{tool}` is no tool: the person's own commands alone use it.")
     if tool not in METHODS:
-        raise InvalidArgument(f"There is no tool {tool[:100]!r}; the tools: {', '.join(TOOLS)}.")
+        from mash_plugin.credentials import mask
+
+        named = mask(tool[:100])
+        raise InvalidArgument(f"There is no tool {named!r}; the tools: {', '.join(TOOLS)}.")
 
 
 def _parsed(arguments: str) -> dict[str, Any]:

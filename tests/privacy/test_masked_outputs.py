@@ -1,0 +1,396 @@
+"""Every output shows a planted credential masked; a new one fails here until it is tried."""
+
+import base64
+import json
+import os
+import pty
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mash_plugin.chats.index import ChatIndex
+from mash_plugin.chats.project import project_of
+from mash_plugin.cli.main import COMMANDS
+from mash_plugin.daemon.methods import METHODS
+from mash_plugin.errors import MashError
+from mash_plugin.memory.drafts import tokens_of
+from mash_plugin.protocol import tool_schemas
+from mash_plugin.records.duplicates import interpretation_hash
+from mash_plugin.records.model import Body, Evidence, Revision, Scope
+from mash_plugin.store.backup import make
+from mash_plugin.store.changes import add_confirmations, add_link, add_revision, hide, insert_record
+from mash_plugin.store.open import open_chats, open_store
+from mash_plugin.store.operations import identity_of
+from mash_plugin.store.records import get_head
+from tests.privacy.samples import SAMPLES
+from tests.support.daemons import NAMES, Place, event
+from tests.support.transcripts import ClaudeTranscript, write_repository
+
+SECRET = SAMPLES["GitHub token"][0]
+MARK = "[masked GitHub token]"
+FILE = "src/ledger.py"
+SESSION, CHAT = "s-1", "claude-code-s-1"
+QUOTE = f"The token is {SECRET}"
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Planted:
+    """A home whose stores hold the credential in every text, and the daemon that serves them."""
+
+    place: Place
+    project: Path
+    identity: str
+    message: str
+
+    @property
+    def scope(self) -> Json:
+        return {"kind": "repository", "identity": self.identity}
+
+    def mash(self, *arguments: str, answer: str = "") -> str:
+        """What a command prints on both streams; with an answer it believes a person is there."""
+        command = [sys.executable, "-m", "mash_plugin", *arguments]
+        options: Json = {"env": self.place.environment, "cwd": self.project, "timeout": 60}
+        options |= {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+        if not answer:
+            return subprocess.run(command, stdin=subprocess.DEVNULL, **options).stdout.decode()
+        terminal, stdin = pty.openpty()
+        os.write(terminal, answer.encode())
+        try:
+            return subprocess.run(command, stdin=stdin, **options).stdout.decode()
+        finally:
+            os.close(terminal)
+            os.close(stdin)
+
+
+@pytest.fixture(scope="module")
+def planted() -> Iterator[Planted]:
+    with tempfile.TemporaryDirectory() as folder:
+        place = Place(Path(folder))
+        place.environment["CLAUDE_CONFIG_DIR"] = str(place.home / ".claude")
+        made = plant(place)
+        place.start(CLAUDE_CONFIG_DIR=str(place.home / ".claude"))
+        yield made
+        place.close()
+
+
+def plant(place: Place) -> Planted:
+    project = place.root / f"work-{SECRET}" / "shop"
+    (project / "src").mkdir(parents=True)
+    (project / FILE).write_text("pass\n")
+    write_repository(project, f"https://host.example/{SECRET}/shop")
+    found = project_of(str(project))
+    assert found
+    assert found.identity
+    identity = found.identity
+    transcript = ClaudeTranscript(place.home / ".claude", str(project), SESSION)
+    message = transcript.person(f"{QUOTE}, it opens {FILE}.")
+    transcript.agent(f"I keep {SECRET} in mind.")
+    now = int(time.time() * 1000) - 60_000
+    store, chats = open_store(place.paths, now), open_chats(place.paths)
+    ChatIndex(chats, lambda: [("claude-code", str(place.home / ".claude"))]).refresh_all(now)
+    evidence = Evidence(
+        CHAT, message, QUOTE, "endorsement", "user", "person", f"{QUOTE}.", recorded_at=now
+    )
+    with store.writing() as db:
+        owner = identity_of(db).owner
+        for record_id, body in bodies().items():
+            scope = Scope("repository", identity)
+            revision = Revision(1, body, now, (evidence,), SESSION)
+            same = interpretation_hash(scope, body)
+            insert_record(db, record_id, owner, scope, revision, same, tokens_of(revision))
+        head = get_head(db, "planted-decision")
+        other = get_head(db, "planted-preference")
+        assert head
+        assert other
+        add_link(db, other, head, "supports", now, SESSION)
+        added = evidence._replace(added_by="confirmation")
+        add_confirmations(db, head, (added,), (message,), now, SESSION)
+        second = Revision(2, bodies()["planted-decision"], now, (evidence,), SESSION)
+        assert add_revision(db, head, second, b"x" * 32, tokens_of(second))
+        hide(db, "planted-fact", now, SESSION)
+    backup = make(store, str(place.root / "raw"), now)
+    assert SECRET.encode() in Path(backup.path).read_bytes()
+    store.close()
+    chats.close()
+    return Planted(place, project, identity, message)
+
+
+def bodies() -> dict[str, Body]:
+    """A record of each kind with the credential in every text that it can have."""
+    said = f"Open {FILE} with {SECRET}"
+    more: Json = {"recorded_by": f"agent {SECRET}", "review": "established"}
+    return {
+        "planted-decision": Body(
+            "decision",
+            "accepted",
+            f"{said}.",
+            decided_by="person",
+            alternatives=("none", f"not {SECRET}"),
+            consequences=(f"so {SECRET}",),
+            **more,
+        ),
+        "planted-preference": Body(
+            "preference",
+            "active",
+            f"{said}, please.",
+            conditions=(f"if {SECRET}",),
+            **{**more, "review": "candidate"},
+        ),
+        "planted-fact": Body(
+            "fact", "current", f"{said}, it works.", reported_by=f"who has {SECRET}", **more
+        ),
+    }
+
+
+def requests_to(planted: Planted) -> dict[str, list[Json]]:
+    """For every method requests that make it show what it can, or fail with what was asked."""
+    scope, session = planted.scope, {"session_id": SESSION, "quote": QUOTE}
+    decision, unknown = {"id": "planted-decision"}, {"id": SECRET}
+    body = {"statement": f"Open {FILE} with {SECRET}.", "details": {"kind": "decision"}}
+    change = {"action": "confirm", "expected": {**unknown, "revision": 1}, "evidence": [session]}
+    return {
+        "record": [
+            {"operation_id": "o", "change": {**change, "evidence": [{**session, "quote": "x"}]}}
+        ],
+        "recall_records": [
+            {"scope": scope, "include_review": True, "query": "token"},
+            {"scope": scope, "file": FILE},
+            {"scope": {"kind": "chat", **unknown}},
+        ],
+        "get_record": [{**decision, "history": True}, {"id": "planted-preference"}, unknown],
+        "list_records": [{"include_inactive": True}, {"chat": CHAT}],
+        "find_record_matches": [{"scope": scope, "body": body}],
+        "get_extraction_checkpoint": [
+            {"chat_id": CHAT, "scope": scope},
+            {"chat_id": SECRET, "scope": scope},
+        ],
+        "extract_records": [
+            {
+                "operation_id": "e",
+                "chat_id": SECRET,
+                "scope": scope,
+                "source_fingerprint": "f",
+                "records": [],
+            }
+        ],
+        "search_chats": [{"query": "token"}, {"query": "mind", "scope": scope}],
+        "get_chat": [{"id": CHAT}, {"id": CHAT, "message_id": planted.message}, unknown],
+        "list_chats": [{}, {"scope": scope}],
+        "log_events": [{"since": 0}],
+        "terminal_show": [decision, unknown],
+        "terminal_hidden": [{}],
+        "terminal_change": [
+            {"action": "withdraw", **decision},
+            {"action": "undo", "id": "planted-fact"},
+            {"action": "edit", **decision, "statement": "Open it."},
+            {"action": "forget", **unknown},
+        ],
+        "terminal_withdraw": [{"session_id": SESSION}, {"session_id": SECRET}],
+        "status": [{"cwd": str(planted.project)}],
+        "forget_chat": [{"id": CHAT, "dry_run": True}, {"id": SECRET, "dry_run": True}],
+        "restore_chat": [unknown],
+        **{name: [{}] for name in ("ping", "heartbeats", "index", "index_progress", "drain")},
+        "stop": [],  # says nothing but the number of its process
+    }
+
+
+SHOW_NOTHING = frozenset(
+    {"ping", "heartbeats", "index", "index_progress", "drain", "stop", "restore_chat"}
+)
+"""Methods in whose replies no text stands that somebody wrote."""
+
+COMMAND_LINES: dict[str, list[tuple[str, ...]]] = {
+    "status": [("status", "--json")],
+    "doctor": [("doctor",), ("doctor", "--json")],
+    "records": [("records",), ("records", "--all", "--json"), ("records", "token", "--here")],
+    "record": [("record", "planted-decision"), ("record", "planted-decision", "--json")],
+    "log": [("log", "--since", "7d"), ("log", "--since", "7d", "--json")],
+    "search": [("search", "token"), ("search", "token", "--json", "--here")],
+    "chats": [("chats",), ("chats", "--json"), ("chats", CHAT), ("chats", CHAT, "--json")],
+    "forget": [("forget", CHAT, "--dry-run"), ("forget", CHAT, "--dry-run", "--json")],
+    "undo": [("undo",), ("undo", "--json")],
+    "call": [("call", "list_records", "{}"), ("call", "get_record", json.dumps({"id": SECRET}))],
+    "index": [("index",)],
+    "daemon": [("daemon", "status")],
+    "restore": [("restore", "--help")],
+    "backup": [("backup", "--help")],
+    "init": [("init", "--help")],
+    "mcp": [("mcp", "--help")],
+    "uninstall": [("uninstall", "--help")],
+}
+ASKING: dict[str, list[tuple[str, ...]]] = {
+    "establish": [("establish", "planted-preference")],
+    "edit": [("edit", "planted-decision", "--statement", "Open it.")],
+    "withdraw": [("withdraw", "planted-decision"), ("withdraw", "--session", SESSION)],
+    "forget-record": [("forget-record", "planted-decision")],
+    "undo": [("undo", "planted-fact")],
+    "forget": [("forget", CHAT)],
+}
+"""Commands that ask a person; the answer here is no."""
+QUIET = frozenset({"index", "daemon", "restore", "backup", "init", "mcp", "uninstall"})
+"""Commands that show no text that somebody wrote, beside the paths of our own folders."""
+
+
+@pytest.mark.spec("R-177")
+def test_every_method_and_every_command_is_tried_here(planted: Planted) -> None:
+    assert requests_to(planted).keys() == set(METHODS)
+    assert COMMAND_LINES.keys() | ASKING.keys() == set(COMMANDS)
+    assert HOOK_EVENTS.keys() == set(NAMES)
+
+
+@pytest.mark.spec("R-177")
+@pytest.mark.parametrize("method", METHODS)
+def test_a_method_shows_the_credential_masked(planted: Planted, method: str) -> None:
+    for params in requests_to(planted)[method]:
+        shown = reply_of(planted, method, params)
+        assert_masked(shown, must_show=method not in SHOW_NOTHING)
+
+
+@pytest.mark.spec("R-177")
+def test_the_tools_over_mcp_show_it_masked(planted: Planted) -> None:
+    names = {schema["name"] for schema in tool_schemas()}
+    wanted = [(n, p) for n, many in requests_to(planted).items() if n in names for p in many]
+    assert {name for name, _ in wanted} == names
+    replies = over_mcp(planted, [*wanted, (SECRET, {})])
+    assert len(replies) == len(wanted) + 1
+    for reply in replies:
+        assert_masked(reply)
+
+
+@pytest.mark.spec("R-177")
+@pytest.mark.parametrize("line", [line for lines in COMMAND_LINES.values() for line in lines])
+def test_a_command_shows_it_masked(planted: Planted, line: tuple[str, ...]) -> None:
+    must_show = line[0] not in QUIET and line[:1] != ("doctor",)
+    assert_masked(planted.mash(*line), must_show=must_show)
+
+
+@pytest.mark.spec("R-177")
+@pytest.mark.parametrize("line", [line for lines in ASKING.values() for line in lines])
+def test_a_command_that_asks_shows_it_masked(planted: Planted, line: tuple[str, ...]) -> None:
+    shown = planted.mash(*line, answer="n\n")
+    assert "Nothing was changed." in shown
+    assert_masked(shown)
+
+
+@pytest.mark.spec("R-177")
+@pytest.mark.parametrize("command", COMMANDS)
+def test_an_error_of_a_command_shows_it_masked(planted: Planted, command: str) -> None:
+    for line in ((command, SECRET), (command, f"--{SECRET}"), (command, SECRET, SECRET, SECRET)):
+        if command not in ("mcp", "uninstall", "init", "restore", "daemon") or line[1][0] == "-":
+            assert_masked(planted.mash(*line), must_show=False)
+
+
+HOOK_EVENTS: dict[str, list[tuple[str, Json]]] = {
+    "session-start": [("SessionStart", {"source": source}) for source in ("startup", "compact")],
+    "file-read": [("PreToolUse", {"tool_name": "Read"}), ("PostToolUse", {"tool_name": "Bash"})],
+    "prompt-submit": [("UserPromptSubmit", {"prompt": f"From now on use {FILE}."})],
+    "reminder-timer": [("Stop", {})],
+}
+
+
+@pytest.mark.spec("R-177")
+@pytest.mark.parametrize("name", NAMES)
+def test_a_hook_shows_it_masked(planted: Planted, name: str) -> None:
+    for number, (event_name, fields) in enumerate(HOOK_EVENTS[name]):
+        agent = "codex" if event_name == "PostToolUse" else "claude-code"
+        tool = {"file_path": str(planted.project / FILE)}
+        if agent == "codex":
+            tool = {"command": f"cat {FILE}"}
+        body = event(
+            event_name,
+            session_id=f"s-{name}-{number}",
+            cwd=str(planted.project),
+            **fields,
+            **({"tool_input": tool} if "tool_name" in fields else {}),
+        )
+        ran = planted.place.hook(name, body, agent=agent)
+        assert ran.is_harmless()
+        assert_masked(ran.out.decode(), must_show=name != "reminder-timer")
+
+
+@pytest.mark.spec("R-177")
+def test_the_person_alone_decides_whether_and_what_else_is_masked(planted: Planted) -> None:
+    config = Path(planted.place.paths.config_file)
+    try:
+        config.write_text("[privacy]\nmask_credentials = false\n")
+        assert SECRET in reply_of(planted, "list_records", {})
+        config.write_text("[privacy]\nextra_patterns = ['(?i)open src', '(', 'planted']\n")
+        shown = reply_of(planted, "list_records", {})
+        assert_masked(shown)
+        assert "[masked]" in shown
+        assert "Open src" not in shown
+        assert '"id": "planted-' in shown  # what agents send back stays as it is
+        for line in (("status",), ("doctor",)):
+            told = " ".join(planted.mash(*line).split())
+            assert "privacy.extra_patterns: '(' is no RE2 pattern" in told
+    finally:
+        config.unlink()
+
+
+@pytest.mark.spec("R-177")
+def test_no_log_and_no_other_file_holds_it(planted: Planted) -> None:
+    paths = planted.place.paths
+    holding = {
+        file.name.partition(".")[0].partition("-")[0]
+        for root in (paths.data, paths.run)
+        for file in Path(root).rglob("*")
+        if file.is_file() and SECRET.encode() in file.read_bytes()
+    }
+    assert holding == {"records", "chats"}
+
+
+def assert_masked(shown: str, *, must_show: bool = True) -> None:
+    """Neither as it is nor in the forms that identities and JSON give it."""
+    assert SECRET not in shown
+    assert SECRET.lower() not in shown.lower()
+    assert base64.b64encode(SECRET.encode()).decode() not in shown
+    if must_show:
+        assert MARK in " ".join(shown.split()), shown
+
+
+def reply_of(planted: Planted, method: str, params: Mapping[str, Any]) -> str:
+    """The result or the error of one request, as text."""
+    try:
+        reply = planted.place.call(method, params, start=False)
+    except MashError as error:
+        reply = error.as_json()
+    return json.dumps(reply, ensure_ascii=False)
+
+
+def over_mcp(planted: Planted, calls: list[tuple[str, Json]]) -> list[str]:
+    """What `mash mcp` answers to these calls, line by line."""
+    about = {"protocolVersion": "2025-06-18", "capabilities": {}}
+    about["clientInfo"] = {"name": "a test", "version": "1"}
+    messages: list[Json] = [
+        {"id": 0, "method": "initialize", "params": about},
+        {"method": "notifications/initialized"},
+    ]
+    for number, (name, arguments) in enumerate(calls, 1):
+        params = {"name": name, "arguments": arguments}
+        messages.append({"id": number, "method": "tools/call", "params": params})
+    server = subprocess.Popen(
+        [sys.executable, "-m", "mash_plugin", "mcp"],
+        env=planted.place.environment,
+        cwd=planted.project,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
+    with server:
+        assert server.stdin
+        assert server.stdout
+        for message in messages:
+            server.stdin.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
+        server.stdin.flush()
+        lines = [server.stdout.readline().decode() for _ in range(len(calls) + 1)]
+        server.stdin.close()
+        server.wait(20)
+    return [line for line in lines if json.loads(line)["id"] > 0]
