@@ -14,22 +14,10 @@ from mash_plugin.store.sqlite import Connection
 def recheck(call: Call, chat_ids: Iterable[str]) -> int:
     """Compare every citation of these chats with the index; how many changed their state.
 
-    A chat that the index does not know says nothing: a lost index is built again.
+    A chat that the index does not know says nothing: a lost index is built again. One chat
+    at a time, so that no long look keeps what was forgotten from being scrubbed.
     """
-    changes: list[tuple[int, EvidenceStatus]] = []
-    touched: set[str] = set()
-    with call.store.reading() as records, call.chats.database.reading() as chats:
-        for chat_id in dict.fromkeys(chat_ids):
-            is_known = chat_of(chats, chat_id) is not None
-            for row, record_id, evidence in evidence_of_chat(records, chat_id):
-                status = _status(chats, evidence) if is_known else status_without_source(evidence)
-                if status != evidence.status:
-                    changes.append((row, status))
-                    touched.add(record_id)
-    if changes:
-        with call.store.writing() as db:
-            set_evidence_status(db, changes, touched, call.now)
-    return len(changes)
+    return sum(_recheck_chat(call, chat_id) for chat_id in dict.fromkeys(chat_ids))
 
 
 def recheck_rebuilt(call: Call) -> int:
@@ -40,6 +28,20 @@ def recheck_rebuilt(call: Call) -> int:
     with call.chats.database.reading() as db:
         chat_ids = [row[0] for row in db.all(SQL.rebuilt_chats)]
     return recheck(call, chat_ids)
+
+
+def _recheck_chat(call: Call, chat_id: str) -> int:
+    changes: list[tuple[int, str, EvidenceStatus]] = []
+    with call.store.reading() as records, call.chats.database.reading() as chats:
+        is_known = chat_of(chats, chat_id) is not None
+        for row, record_id, evidence in evidence_of_chat(records, chat_id):
+            status = _status(chats, evidence) if is_known else status_without_source(evidence)
+            if status != evidence.status:
+                changes.append((row, record_id, status))
+    if changes:
+        with call.store.writing() as db:
+            set_evidence_status(db, changes, call.now)
+    return len(changes)
 
 
 def _status(chats: Connection, evidence: Evidence) -> EvidenceStatus:

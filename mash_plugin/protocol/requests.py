@@ -333,7 +333,9 @@ class ListRecordsRequest(Request):
         | None
     ) = None
     review: Literal["candidate", "established"] | None = None
-    chat: Id | None = Field(None, description="Only records that cite this chat.")
+    chat: Id | None = Field(
+        None, description="Only records of which a revision or confirmation cites this chat."
+    )
     include_inactive: bool = Field(
         False, description="Also candidates, retired records and those with changed sources."
     )

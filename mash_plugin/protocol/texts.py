@@ -41,8 +41,10 @@ inspection use list_records."""
 GET_RECORD = """\
 Read one record by ID: its full text, its status, and the quotes of the chat messages that it \
 rests on, so that you can judge the evidence yourself. With `history` also earlier revisions, \
-newest first; pass `next_before_revision` as `before_revision` until it is null. A record is an \
-interpretation of what was said, never a proof; its status is no approval."""
+newest first; pass `next_before_revision` as `before_revision` until it is null. `links` join it \
+to others: an incoming `supersedes` names its replacement; pass `next_link_offset` as \
+`link_offset` until it is null, and start again after a change. A record is an interpretation of \
+what was said, never a proof; its status is no approval."""
 
 LIST_RECORDS = """\
 List memory records completely, newest first, page by page: pass `next_offset` as `offset` \

@@ -213,12 +213,13 @@ def evidence_of_chat(db: Connection, chat_id: str) -> Iterator[tuple[int, str, E
 
 
 def set_evidence_status(
-    db: Connection, changes: list[tuple[int, EvidenceStatus]], records: set[str], now: int
+    db: Connection, changes: list[tuple[int, str, EvidenceStatus]], now: int
 ) -> None:
-    """Write new states of citations, and what follows for the heads of their records."""
-    for evidence_id, status in changes:
-        db.run(_SQL.set_evidence_status, {"evidence_id": evidence_id, "status": status, "now": now})
-    for record_id in sorted(records):
+    """Write new states of citations, by row and record, and what follows for their records."""
+    for row, record_id, status in changes:
+        key = {"evidence_id": row, "record_id": record_id, "status": status, "now": now}
+        db.run(_SQL.set_evidence_status, key)
+    for record_id in sorted({record_id for _, record_id, _ in changes}):
         recompute_head(db, record_id)
 
 

@@ -67,6 +67,8 @@ def test_the_window_of_a_large_scope_is_searched_by_index(store: Database) -> No
         steps = plan(db, SQL.window, **place)
         assert steps[0].startswith("SEARCH r USING INDEX records_window (owner_id=?")
         assert not any("SCAN" in step or "TEMP B-TREE" in step for step in steps)
+        tested = {"effective_at", "valid_until", "hidden_at"}
+        assert tested <= columns_of(db, "records_window")
         assert looks_up_late(db, SQL.window, **place)
         found = window(db, place["owner_id"], SCOPE, NOW + COUNT, WINDOW + 1, include_review=False)
     assert len(found) == WINDOW + 1

@@ -168,7 +168,9 @@ SELECT evidence_id, record_id, revision, chat_id, message_id, quote, purpose, ro
 FROM evidence WHERE chat_id = :chat_id ORDER BY evidence_id;
 
 -- name: set_evidence_status
-UPDATE evidence SET status = :status, checked_at = :now WHERE evidence_id = :evidence_id;
+-- The record is named too: of a row removed meanwhile, another may have the number by now.
+UPDATE evidence SET status = :status, checked_at = :now
+WHERE evidence_id = :evidence_id AND record_id = :record_id;
 
 -- name: recompute_head
 -- Stale and confirmed as the evidence of the head now stands. Confirmations are judged one by
