@@ -49,7 +49,7 @@ def rewrite(as_json: bool) -> int:
         for one in done:
             told = f"{clean(one.path)}: {WORDS[one.outcome]}"
             if one.outcome == "rewritten":
-                told += f", {one.records} records and {one.chats} chats taken out"
+                told += f", taken out: {one.records} records, what hangs on {one.chats} chats"
             if one.problem:
                 told += f": {clean(one.problem)}"
             click.echo(told)

@@ -61,7 +61,7 @@ def _show(found: dict[str, Any]) -> None:
         click.echo(f"{found['id']} was forgotten before.")
     for chat in found["chats"]:
         title = shorten(clean(chat["title"]), 70) or "(no title)"
-        click.echo(f"Chat     {chat['id']}  {title}  ({chat['messages']} messages)")
+        click.echo(f"Chat     {chat['id']}  {title}  ({_many(chat['messages'], 'message')})")
     if not found["chats"]:
         click.echo(f"Chat     {found['id']}  (not in the index)")
     click.echo(f"Messages {found['messages']} to be removed")
@@ -72,7 +72,7 @@ def _show(found: dict[str, Any]) -> None:
             " chat as well to remove them"
         )
     if found["checkpoints"]:
-        click.echo(f"Reviews  {found['checkpoints']} checkpoints")
+        click.echo(f"Reviews  {_many(found['checkpoints'], 'checkpoint')}")
     records = found["records"]
     click.echo(f"Records  {len(records)} that cite it, in any revision or confirmation")
     for record in records[:SHOWN_RECORDS]:
@@ -85,7 +85,8 @@ def _show(found: dict[str, Any]) -> None:
 
 
 def _tell(done: dict[str, Any]) -> None:
-    click.echo(f"Forgot {done['id']}: {done['messages']} messages, {len(done['records'])} records.")
+    told = f"{_many(done['messages'], 'message')}, {_many(len(done['records']), 'record')}"
+    click.echo(f"Forgot {done['id']}: {told}.")
     if not done["is_scrubbed"]:
         click.echo(
             "The last bytes are overwritten as soon as no program reads the files; the daemon"
@@ -111,3 +112,7 @@ def restore_line(chat_id: str) -> str:
     if not done["restored"]:
         return f"{chat_id} may come back; its transcript is not read now. See `mash doctor`."
     return f"{chat_id} is in the index again. Records that were removed with it stay removed."
+
+
+def _many(number: int, word: str) -> str:
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 
 import apsw
 
-from mash_plugin.errors import LocalFailure, StoreDamaged, UpgradeNeeded
+from mash_plugin.errors import Internal, LocalFailure, StoreDamaged
 from mash_plugin.paths import Paths
 from mash_plugin.store.backup import (
     PART,
@@ -101,7 +101,7 @@ def _try(path: str, marks: Marks, chat_id_of: ChatIdOf, now: int) -> Rewritten:
         return _rewrite(path, marks, chat_id_of, now)
     except StoreDamaged as error:
         return Rewritten(path, "damaged", problem=error.message)
-    except (UpgradeNeeded, LocalFailure) as error:
+    except LocalFailure as error:
         return Rewritten(path, "left", problem=error.message)
 
 
@@ -121,7 +121,7 @@ def _rewrite(path: str, marks: Marks, chat_id_of: ChatIdOf, now: int) -> Rewritt
             wanted = _clean(part, gone, marks, now)
         sync_file(part)
         if verify(part) != wanted:
-            raise StoreDamaged(f"The copy of {path} is not as it should be; it was thrown away.")
+            raise Internal(f"The copy of {path} is not as it should be; it was thrown away.")
         os.rename(part, path)
         sync_folder(os.path.dirname(path))
     finally:
