@@ -3,13 +3,16 @@
 import os
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from mash_plugin.agents.events import TranscriptFile
 from mash_plugin.chats.ids import chat_id as id_of
-from mash_plugin.chats.transcripts import Transcripts
 from mash_plugin.store.chats import SQL, delete_chats, merge_words
 from mash_plugin.store.forgotten import has_mark, scrub_deleted
 from mash_plugin.store.sqlite import Database
+
+if TYPE_CHECKING:  # the readers take 20 ms to import, and no hook waits for them
+    from mash_plugin.chats.transcripts import Transcripts
 
 IsForgotten = Callable[[str, str], bool]
 MERGE_PAGES = 500
@@ -53,7 +56,7 @@ def scrub_index(index: Database) -> bool:
     return scrub_deleted(index, lambda: _merge(index))
 
 
-def find_chat(transcripts: Transcripts, chat_id: str) -> list[TranscriptFile]:
+def find_chat(transcripts: "Transcripts", chat_id: str) -> list[TranscriptFile]:
     """The transcripts of a chat and of the agents that it started, also forgotten ones."""
     files = list(_every(transcripts))
     found = [file for file in files if id_of(file.agent, file.session_id) == chat_id]
@@ -74,7 +77,7 @@ def find_chat(transcripts: Transcripts, chat_id: str) -> list[TranscriptFile]:
     return found
 
 
-def _every(transcripts: Transcripts) -> Iterator[TranscriptFile]:
+def _every(transcripts: "Transcripts") -> Iterator[TranscriptFile]:
     for name, root in transcripts.roots():
         host = transcripts.agent_named(name)
         yield from host.find_transcripts(root) if host else ()
