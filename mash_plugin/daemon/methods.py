@@ -42,6 +42,8 @@ COMMANDS = {
     "terminal_withdraw": ("mash_plugin.memory.taking_back", "withdraw_session"),
 }
 """What the person's own commands ask: neither `mash mcp` nor `mash call` passes these on."""
+FOLLOWED = "log_events"
+"""Asked every second by `mash log --follow`: it would push all else out of the log."""
 
 
 def answer(requests: Requests, frame: ToolFrame) -> bytes:
@@ -59,7 +61,8 @@ def answer(requests: Requests, frame: ToolFrame) -> bytes:
     requests.load.calls_answered += 1
     ms = (time.monotonic() - began) * 1000
     method = frame.method if frame.method in METHODS else "?"
-    requests.log.write("call", method=method, ms=ms, answer=len(line), failure=failure)
+    if method != FOLLOWED or failure != "-":
+        requests.log.write("call", method=method, ms=ms, answer=len(line), failure=failure)
     return line
 
 
