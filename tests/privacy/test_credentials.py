@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from mash_plugin import credentials
 from mash_plugin.credential_formats import FORMATS
 from mash_plugin.credentials import (
     EXTRA_KIND,
@@ -30,7 +31,14 @@ def test_every_format_has_three_samples() -> None:
     assert [kind for kind, samples in SAMPLES.items() if len(set(samples)) < 3] == []
 
 
+@pytest.fixture
+def as_in_a_hook() -> None:
+    """Before a long text came by, when the literals are looked for without RE2."""
+    credentials._hints.cache_clear()
+
+
 @pytest.mark.spec("R-177")
+@pytest.mark.usefixtures("as_in_a_hook")
 @pytest.mark.parametrize(("kind", "sample"), EACH)
 def test_a_credential_is_masked_and_named_wherever_it_stands(kind: str, sample: str) -> None:
     for around in ("{}", "Ключ: {} é.", "x = {}\n", "a\n{}\nb", "密{}钥", "see {}, then"):
@@ -47,14 +55,6 @@ def test_a_credential_is_masked_and_named_wherever_it_stands(kind: str, sample: 
 def test_a_credential_is_found_in_a_long_text_as_in_a_short_one(kind: str, sample: str) -> None:
     filler = "The ledger keeps its invoices for ten years. " * 500
     assert f"[masked {kind}]" in mask(f"{filler}{sample} {filler}")
-
-
-@pytest.mark.parametrize("form", FORMATS, ids=lambda form: form.kind)
-def test_every_sample_holds_a_literal_of_its_format(form: object) -> None:
-    """Else the format would never be looked for."""
-    forms = [f for f in FORMATS if f.kind == getattr(form, "kind", None)]
-    for sample in SAMPLES[forms[0].kind]:
-        assert any(not f.literals or any(x in sample.lower() for x in f.literals) for f in forms)
 
 
 @pytest.mark.spec("R-177")
