@@ -7,13 +7,17 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from mash_plugin.errors import InvalidArgument, StoreBusy, StoreDamaged
+import apsw
+
+from mash_plugin.errors import InvalidArgument, MashError, StoreBusy, StoreDamaged
 from mash_plugin.paths import Paths
-from mash_plugin.store.backup import Contents, backups, copy, newest_good, verify
+from mash_plugin.store.backup import Contents, backups, contents, copy, newest_good, verify
 from mash_plugin.store.connect import connect_frozen
 from mash_plugin.store.faults import translated_files
 from mash_plugin.store.files import make_private_folder, remove_database, set_aside, sync_folder
+from mash_plugin.store.forgotten import Marks
 from mash_plugin.store.mark import take_mark
+from mash_plugin.store.rewrite import ChatIdOf, forget_again, marks_of
 from mash_plugin.store.sqlite import Database
 
 WAIT_S = 3.0
@@ -28,10 +32,21 @@ class Restored:
     kept: str | None
     """Where the former store lies now, if there was one."""
     counts: Mapping[str, int]
+    forgotten_again: int | None = 0
+    """Records of the backup that were forgotten since and were left out; None when not known."""
 
 
-def restore(paths: Paths, backup_path: str | None, now: int, *, wait_s: float = WAIT_S) -> Restored:
+def restore(
+    paths: Paths,
+    backup_path: str | None,
+    now: int,
+    *,
+    wait_s: float = WAIT_S,
+    chat_id_of: ChatIdOf = "{}-{}".format,
+) -> Restored:
     """Put a copy of the backup (the newest good one if None) in the store's place.
+
+    What the former store has forgotten stays forgotten, as far as it can still be read.
 
     The daemon must be gone: its lifetime lock is held from before the first look until the
     end. The copy is whole and on disk before the former store is renamed; nothing is deleted.
@@ -46,7 +61,8 @@ def restore(paths: Paths, backup_path: str | None, now: int, *, wait_s: float = 
             part = paths.store + ".restoring"
             remove_database(part)
             try:
-                _prepare(path, part, wanted, now)
+                marks = _marks_of(paths.store)
+                counts, again = _prepare(path, part, wanted, marks, chat_id_of, now)
                 kept = set_aside(paths.store, "before-restore")
                 os.rename(part, paths.store)
                 sync_folder(paths.data)
@@ -56,7 +72,7 @@ def restore(paths: Paths, backup_path: str | None, now: int, *, wait_s: float = 
         finally:
             if mark:
                 mark.release(is_clean=is_done or not mark.was_left)
-    return Restored(path, kept, wanted.counts)
+    return Restored(path, kept, counts, again)
 
 
 @contextmanager
@@ -96,7 +112,23 @@ def _chosen(paths: Paths, backup_path: str | None) -> tuple[str, Contents]:
     return path, verify(path)
 
 
-def _prepare(path: str, part: str, wanted: Contents, now: int) -> None:
+def _marks_of(store: str) -> Marks | None:
+    if not os.path.exists(store):
+        return None
+    try:
+        return marks_of(store)
+    except (MashError, apsw.Error):
+        return None
+
+
+def _prepare(
+    path: str,
+    part: str,
+    wanted: Contents,
+    marks: Marks | None,
+    chat_id_of: ChatIdOf,
+    now: int,
+) -> tuple[Mapping[str, int], int | None]:
     source = connect_frozen(path)
     try:
         copy(source, part, journal="WAL")
@@ -113,6 +145,10 @@ def _prepare(path: str, part: str, wanted: Contents, now: int) -> None:
                     "INSERT OR REPLACE INTO meta VALUES (:key, :value)",
                     {"key": key, "value": value},
                 )
+            again = forget_again(db, marks, chat_id_of, now) if marks else None
+            counts = contents(db).counts
         database.checkpoint("TRUNCATE")  # a failing one at close would be passed over
+        database.scrub()
     finally:
         database.close()
+    return counts, again

@@ -20,7 +20,7 @@ from mash_plugin.store.backup import (
     verify,
 )
 from mash_plugin.store.changes import delete_record
-from mash_plugin.store.connect import connect_frozen, connect_reading
+from mash_plugin.store.connect import connect_frozen, connect_reading, refuse_foreign
 from mash_plugin.store.faults import translated, translated_files
 from mash_plugin.store.files import remove_database, sync_file, sync_folder
 from mash_plugin.store.forgotten import (
@@ -70,12 +70,7 @@ def rewrite_backups(paths: Paths, chat_id_of: ChatIdOf, now: int) -> list[Rewrit
     Each is copied, cleaned, compacted, checked, and only then put in the place of the old one.
     A damaged one is left alone. Raises what keeps the store itself from being read.
     """
-    with translated(paths.store):
-        raw = connect_reading(paths.store)
-        try:
-            marks = all_marks(Connection(raw))
-        finally:
-            raw.close()
+    marks = marks_of(paths.store)
     done: list[Rewritten] = []
     if os.path.isdir(paths.backups):
         with translated_files(paths.backups), locked(paths.backups):
@@ -85,6 +80,24 @@ def rewrite_backups(paths: Paths, chat_id_of: ChatIdOf, now: int) -> list[Rewrit
     for path in older_copies(paths.data, ()):
         done.append(_aside(paths, path, marks, chat_id_of, now))
     return done
+
+
+def marks_of(path: str) -> Marks:
+    """What the store at that path has forgotten; raises what keeps it from being read."""
+    with translated(path):
+        raw = connect_reading(path)
+        try:
+            refuse_foreign(raw, path)
+            return all_marks(Connection(raw))
+        finally:
+            raw.close()
+
+
+def forget_again(db: Connection, marks: Marks, chat_id_of: ChatIdOf, now: int) -> int:
+    """Take out of an older copy, inside a write, what is forgotten by now; how many records."""
+    gone = _gone(db, marks, chat_id_of)
+    _take_out(db, gone, marks, now)
+    return len(gone.records)
 
 
 def _aside(paths: Paths, path: str, marks: Marks, chat_id_of: ChatIdOf, now: int) -> Rewritten:
@@ -156,17 +169,21 @@ def _clean(part: str, gone: _Gone, marks: Marks, now: int) -> Contents:
         )
         db = Connection(raw)
         raw.execute("BEGIN IMMEDIATE")
-        for record_id in gone.records:
-            forget_receipts(db, record_id)
-            delete_record(db, record_id, now)
-        remove_traces(db, gone.chats, gone.sessions)
-        put_marks(db, marks, now)
+        _take_out(db, gone, marks, now)
         raw.execute("COMMIT")
         list(raw.execute("VACUUM"))
         _set(raw, "journal_mode = DELETE")
         return contents(db)
     finally:
         raw.close()
+
+
+def _take_out(db: Connection, gone: _Gone, marks: Marks, now: int) -> None:
+    for record_id in gone.records:
+        forget_receipts(db, record_id)
+        delete_record(db, record_id, now)
+    remove_traces(db, gone.chats, gone.sessions)
+    put_marks(db, marks, now)
 
 
 def _set(raw: apsw.Connection, *pragmas: str) -> None:

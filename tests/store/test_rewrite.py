@@ -14,6 +14,7 @@ from mash_plugin.store import rewrite
 from mash_plugin.store.backup import backups, locked, make, verify
 from mash_plugin.store.forgotten import has_mark
 from mash_plugin.store.open import open_store
+from mash_plugin.store.records import is_forgotten
 from mash_plugin.store.restore import restore
 from tests.conftest import QUESTION, Memory, Shop
 from tests.support.bytes_left import files_with, word
@@ -107,6 +108,37 @@ def test_a_forgotten_chat_goes_with_its_records_and_hook_rows_and_stays_out_afte
     store.close()
     with Path(home.store).open("rb") as file:
         assert QUESTION.encode() not in file.read()
+
+
+@pytest.mark.spec("R-052", "R-065")
+def test_an_older_backup_that_is_restored_brings_nothing_forgotten_back(
+    memory: Memory, shop: Shop, home: Paths
+) -> None:
+    gone, kept = word("gone"), word("kept")
+    forgotten = memory.candidate(f"Use {gone}.")["id"]
+    memory.candidate(f"Use {kept}.")
+    make(memory.call.store, home.backups, memory.clock.now)
+    forget_record(memory, forgotten)
+    memory.call.store.close()
+    done = restore(home, None, memory.clock.now)
+    assert (done.forgotten_again, done.counts["records"]) == (1, 1)
+    store = open_store(home, memory.clock.now)
+    with store.reading() as db:
+        assert is_forgotten(db, forgotten)
+        assert db.all("SELECT statement FROM revisions") == [(f"Use {kept}.",)]
+    store.close()
+    assert [p for p in files_with(Path(home.data), [gone]) if "/backups/" not in p] == []
+
+
+def test_a_restore_over_an_unreadable_store_says_that_it_does_not_know(
+    memory: Memory, shop: Shop, home: Paths
+) -> None:
+    memory.candidate("Use Qdrant.")
+    make(memory.call.store, home.backups, memory.clock.now)
+    memory.call.store.close()
+    Path(home.store).write_bytes(b"damaged")
+    done = restore(home, None, memory.clock.now)
+    assert (done.forgotten_again, done.counts["records"]) == (None, 1)
 
 
 def test_a_damaged_backup_is_left_alone_and_said_so(
