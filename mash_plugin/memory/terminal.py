@@ -27,7 +27,14 @@ from mash_plugin.records.own_hand import established, reworded, withdrawn
 from mash_plugin.store.changes import add_revision, hidden_records, unhide
 from mash_plugin.store.operations import identity_of
 from mash_plugin.store.own_hand import ids_from, list_saved
-from mash_plugin.store.records import Head, get_head, is_forgotten, load_head, load_revision
+from mash_plugin.store.records import (
+    Head,
+    conflicted_among,
+    get_head,
+    is_forgotten,
+    load_head,
+    load_revision,
+)
 from mash_plugin.store.sqlite import Connection
 
 SHORTEST_START = 8
@@ -230,4 +237,5 @@ def _item(call: Call, db: Connection, head: Head) -> Json:
     if revision is None or Denied(call).has_scope(head.scope_kind, head.scope_value):
         return {"record": {"id": head.id, "revision": head.revision, "kind": head.kind}}
     status = status_of_head(head, call.now)
-    return {"record": item_of(head, revision, status, False, masking(call.settings))}
+    conflicted = bool(conflicted_among(db, [head.id], call.now))
+    return {"record": item_of(head, revision, status, conflicted, masking(call.settings))}
