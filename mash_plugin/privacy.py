@@ -8,6 +8,7 @@ from mash_plugin.credentials import mask as mask
 
 PRIVATE_MARK = "[private]"
 """Stands where a span was, so that no quote can join the words on its two sides."""
+MOST_TAGS = 2_000
 GAP = "\n\ufffc\n"
 """Stands where quoted or pasted text was, for the same reason."""
 
@@ -16,14 +17,20 @@ def split_private(text: str) -> tuple[str, tuple[str, ...]]:
     """The text without its private spans, and what stood inside them.
 
     Nested spans count as one; an unclosed one runs to the end. Give the joined text of all
-    blocks of a message, so that a span split over blocks is seen whole.
+    blocks of a message, so that a span split over blocks is seen whole. Behind MOST_TAGS tags
+    all is private: nobody writes so many, and each takes its time.
     """
     low = text.lower()
     if "private" not in low and _WIDE not in low:
         return text, ()
     tags = _pattern(_TAG, re.IGNORECASE)
     visible, inner, depth, start, at = [], [], 0, 0, 0
-    for tag in tags.finditer(text):
+    for count, tag in enumerate(tags.finditer(text)):
+        if count == MOST_TAGS:
+            if not depth:
+                visible.append(text[at : tag.start()] + PRIVATE_MARK)
+                start, depth = tag.start(), 1
+            break
         if not tag["slash"]:
             if not depth:
                 visible.append(text[at : tag.start()] + PRIVATE_MARK)
@@ -38,7 +45,7 @@ def split_private(text: str) -> tuple[str, tuple[str, ...]]:
         inner.append(text[start:])
     else:
         visible.append(text[at:])
-    spans = (tags.sub(" ", span).strip() for span in inner)
+    spans = (tags.sub(" ", span, MOST_TAGS).strip() for span in inner)
     return "".join(visible), tuple(span for span in spans if span)
 
 
@@ -49,7 +56,7 @@ def persons_own(text: str) -> str:
     text may hold closing tags too, with words behind them that would pass for the person's.
     """
     if "<" in text:
-        text = _pattern(_PASTED, re.IGNORECASE | re.DOTALL).sub(GAP, text)
+        text = _without_pastes(text)
     if "`" in text or "~" in text or ">" in text or "\uff1e" in text:
         text = _without_quoted_lines(text)
     return text.strip(" \t\r\n\ufffc")
@@ -74,11 +81,11 @@ _TAG = (
     rf"{_OPEN}\s{{0,8}}(?:(?P<slash>[/\uff0f])\s{{0,8}})?(?:private|{_WIDE})(?![\w.:-])"
     rf"[^<>\uff1c\uff1e]*?(?:{_CLOSE}|\Z|(?=[<\uff1c]))"
 )
+_PASTE = r"(?P<name>pasted_content|system-reminder|ide_\w{1,40})\b"
+_PASTE_ID = r'id="(?P<id>[^"<>]{1,64})">'
+_PASTE_OPENED = rf"<pasted_content {_PASTE_ID}|<\s{{0,8}}{_PASTE}"
 # Claude Code closes a paste with its own ID again, which pasted text cannot know (2.1.332).
-_PASTED = (
-    r'<pasted_content id="([^"<>]{1,64})">.*</pasted_content id="\1">'
-    r"|<\s{0,8}(pasted_content|system-reminder|ide_\w{1,40})\b(?:.*<\s{0,8}/\s{0,8}\2\b[^<>]*>|.*)"
-)
+_PASTE_CLOSED = rf"<\s{{0,8}}/\s{{0,8}}{_PASTE}(?: {_PASTE_ID}|[^<>]*>)"
 _LINE_END = "\r\n|[\n\r\v\f\x85\u2028\u2029]"
 # Pastes come with marks of lists, and with what cannot be seen, before their own.
 _LEAD = r"[\s\u00ad\u200b-\u200f\u2060-\u2064\ufeff]*(?:(?:[-*+\u2022]|\d{1,4}[.)])\s+)?"
@@ -91,6 +98,28 @@ _BACKTICKS = r"`{3,}"
 def _pattern(pattern: str, flags: int = 0) -> re.Pattern[str]:
     """Compiled when first needed: all of them take 6 ms, and a session start needs none."""
     return re.compile(pattern, flags)
+
+
+def _without_pastes(text: str) -> str:
+    """Each paste cut out, from tables of the last closing tags: one reading of the text."""
+    last: dict[str, int] = {}
+    for tag in _pattern(_PASTE_CLOSED, re.IGNORECASE).finditer(text):
+        last[tag["name"].lower()] = tag.end()
+        if tag["id"]:
+            last[_by_id(tag["id"])] = tag.end()
+    kept, at = [], 0
+    for tag in _pattern(_PASTE_OPENED, re.IGNORECASE).finditer(text):
+        if tag.start() < at:
+            continue
+        names = [_by_id(tag["id"]), "pasted_content"] if tag["id"] else [tag["name"].lower()]
+        ends = (last.get(name, 0) for name in names)
+        kept.append(text[at : tag.start()])
+        at = next((end for end in ends if end > tag.end()), len(text))
+    return GAP.join([*kept, text[at:]])
+
+
+def _by_id(name: str) -> str:
+    return f'id="{name.lower()}"'
 
 
 def _without_quoted_lines(text: str) -> str:

@@ -335,16 +335,22 @@ def test_the_person_alone_decides_whether_and_what_else_is_masked(planted: Plant
         config.unlink()
 
 
-@pytest.mark.spec("R-177")
+@pytest.mark.spec("R-176", "R-177")
 def test_no_log_and_no_other_file_holds_it(planted: Planted) -> None:
+    spoken = "qqflamingo on Friday"
+    body = {"statement": "Use it.", "details": {"kind": "decision", "state": "proposed"}}
+    said = {"session_id": SESSION, "quote": f"<private>{spoken}</private>"}
+    scope = {"kind": "personal"}
+    change: Json = {"action": "create", "scope": scope, "body": body, "evidence": [said]}
+    assert "private_text" in reply_of(planted, "record", {"operation_id": "p", "change": change})
+    change |= {"evidence": [{**said, "quote": SECRET}]}
+    assert "credential_text" in reply_of(planted, "record", {"operation_id": "c", "change": change})
     paths = planted.place.paths
-    holding = {
-        file.name.partition(".")[0].partition("-")[0]
-        for root in (paths.data, paths.run)
-        for file in Path(root).rglob("*")
-        if file.is_file() and SECRET.encode() in file.read_bytes()
-    }
-    assert holding == {"records", "chats"}
+    files = [f for root in (paths.data, paths.run) for f in Path(root).rglob("*") if f.is_file()]
+    assert Path(paths.log) in files
+    assert [file for file in files if spoken.encode() in file.read_bytes()] == []
+    holding = {file.name for file in files if SECRET.encode() in file.read_bytes()}
+    assert {name.partition(".")[0].partition("-")[0] for name in holding} == {"records", "chats"}
 
 
 def assert_masked(shown: str, *, must_show: bool = True) -> None:

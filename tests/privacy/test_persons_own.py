@@ -1,5 +1,7 @@
 """What of a prompt are the person's own words."""
 
+import time
+
 import pytest
 
 from mash_plugin.privacy import persons_own
@@ -59,3 +61,14 @@ def test_pasted_text_cannot_end_its_own_paste(inside: str) -> None:
 def test_words_around_a_quote_do_not_join() -> None:
     own = persons_own("We decided\n> nothing\nto use spaces")
     assert "We decided to use spaces" not in " ".join(own.split())
+
+
+@pytest.mark.spec("R-018")
+def test_every_paste_ends_by_its_own_id_in_one_reading() -> None:
+    """Looking for the end of each anew would take a minute for a megabyte of them."""
+    pastes = [f'<pasted_content id="{n}">x</pasted_content id="{n}">' for n in range(16_000)]
+    began = time.thread_time()
+    own = persons_own(" ok ".join(pastes))
+    assert own.split().count("ok") == len(pastes) - 1
+    assert "x" not in own
+    assert time.thread_time() - began < 5

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mash_plugin.privacy import PRIVATE_MARK, persons_own, split_private
+from mash_plugin.privacy import MOST_TAGS, PRIVATE_MARK, persons_own, split_private
 
 SECRET = "the ledger moves on Friday"
 
@@ -82,6 +82,14 @@ def test_what_is_no_span_stays(text: str) -> None:
 def test_words_on_both_sides_of_a_span_do_not_join() -> None:
     visible, _inner = split_private("We will <private>not</private> use it.")
     assert "We will use it." not in " ".join(visible.split())
+
+
+@pytest.mark.spec("R-176")
+def test_behind_more_tags_than_anybody_writes_all_is_private() -> None:
+    for many in ("<private>a</private> b " * MOST_TAGS, "</private>" * 3 * MOST_TAGS):
+        visible, inner = split_private(f"{many}{SECRET} <private>{SECRET}")
+        assert SECRET not in visible
+        assert SECRET in inner[-1]
 
 
 @given(st.text(), st.text(alphabet=st.characters(exclude_characters="<>&\\＜＞﹤﹥")))
