@@ -26,7 +26,7 @@ CHECKPOINT_EVERY_S = 60.0
 PURGE_EVERY_S = 60.0
 """How often it is asked whether a hidden record has had its day."""
 SCRUB_AGAIN_S = 1.0
-"""A reader was in the way: the first pause before another try; each one is twice as long."""
+"""The pause before deleted text is scrubbed; twice as long each time a reader is in the way."""
 BACKUP_EVERY_S = 10 * 60
 """How often it is asked whether the day's backup is due."""
 
@@ -121,8 +121,8 @@ class Workers:
 
     def _scrub_soon(self) -> None:
         with self._changed:
-            self._due.scrub = time.monotonic() + self._due.scrub_pause
-            self._due.scrub_pause = min(2 * self._due.scrub_pause, CHECKPOINT_EVERY_S)
+            soon = time.monotonic() + self._due.scrub_pause
+            self._due.scrub = min(self._due.scrub, soon)
             self._changed.notify()
 
     def _run(self) -> None:
@@ -223,8 +223,9 @@ class Workers:
     def _scrub(self) -> None:
         from mash_plugin.memory.forget_chat import finish_forgetting
 
-        if finish_forgetting(self._node.call(Caller(), now_ms(), {})):
-            self._due.scrub_pause = SCRUB_AGAIN_S
+        is_done = finish_forgetting(self._node.call(Caller(), now_ms(), {}))
+        pause = SCRUB_AGAIN_S if is_done else min(2 * self._due.scrub_pause, CHECKPOINT_EVERY_S)
+        self._due.scrub_pause = pause
 
     def _back_up(self) -> None:
         from mash_plugin.store.backup import daily

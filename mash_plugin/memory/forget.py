@@ -1,5 +1,7 @@
 """Remove a record whole, or hide it for a day where the person has not spoken (R-052, R-065)."""
 
+import os
+
 from mash_plugin.errors import Forgotten, NotFound
 from mash_plugin.memory.call import Call
 from mash_plugin.store.changes import Hidden, delete_record, hidden_records, unhide
@@ -8,6 +10,8 @@ from mash_plugin.store.operations import forget_receipts
 from mash_plugin.store.records import get_head, is_forgotten
 from mash_plugin.store.sqlite import Connection
 
+SCRUBBED_AT_ONCE = 32 * 1024 * 1024
+"""A larger store takes longer than a caller should wait, and many removals need it only once."""
 KEEP_HIDDEN_MS = 86_400_000
 """How long the person can take an agent's forget back (`mash undo`)."""
 
@@ -21,9 +25,16 @@ def remove_record(db: Connection, record_id: str, now: int) -> None:
 def after_removal(call: Call) -> None:
     """Let no byte of the text stay in the file or its log, once its removal is committed.
 
-    What cannot be done now is noted in the store and done in the background.
+    What cannot be done now is noted in the store and done in the background, a second later.
     """
-    scrub_deleted(call.store)
+    try:
+        is_small = os.path.getsize(call.store.path) <= SCRUBBED_AT_ONCE
+    except OSError:
+        is_small = False
+    if is_small:
+        scrub_deleted(call.store)
+    else:
+        call.store.on_unclean()
 
 
 def purge_hidden(call: Call) -> list[str]:

@@ -8,13 +8,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 
 from mash_plugin.chats.forget import forgotten_test
 from mash_plugin.chats.index import ChatIndex
 from mash_plugin.cli.stopping import end_daemon
-from mash_plugin.errors import DaemonUnavailable
+from mash_plugin.errors import DaemonUnavailable, Forgotten
 from mash_plugin.memory import forget_chat as forgetting
+from mash_plugin.memory.forget import KEEP_HIDDEN_MS, purge_hidden
 from mash_plugin.paths import Paths
 from mash_plugin.store.backup import make, verify
 from mash_plugin.store.forgotten import scrub_deleted
@@ -131,6 +133,51 @@ def test_nothing_of_a_forgotten_chat_is_left_among_many(memory: Memory, home: Pa
     with memory.call.chats.database.reading() as db:
         found = db.all("SELECT rowid FROM messages_fts WHERE messages_fts MATCH :w", {"w": kept})
     assert len(found) == 1
+
+
+def established(name: str, session_id: str) -> Json:
+    request = request_of(name, session_id)
+    body = request["change"]["body"] | {"review": "established"}
+    body["details"] = {"kind": "decision", "state": "accepted"}
+    request["change"] |= {"body": body}
+    request["change"]["evidence"][0]["purpose"] = "endorsement"
+    return request
+
+
+@pytest.mark.spec("R-052")
+def test_a_hidden_record_leaves_nothing_once_its_day_is_over(memory: Memory, home: Paths) -> None:
+    chat(memory, "s-1", 2)
+    made = [memory.record(established(f"s-1/{n}", "s-1")) for n in range(2)]
+    assert all("removed_at" in memory.record(forget_of(record)) for record in made)
+    statement = word("statement s-1/0")
+    assert files_with(Path(home.data), [statement])
+    later = memory.call._replace(now=memory.clock.now + KEEP_HIDDEN_MS + 1)
+    assert set(purge_hidden(later)) == {record["id"] for record in made}
+    assert files_with(Path(home.data), [word(f"statement s-1/{n}") for n in range(2)]) == []
+
+
+@pytest.mark.spec("R-178")
+def test_a_hidden_record_goes_at_once_with_its_chat(memory: Memory, home: Paths) -> None:
+    chat(memory, "s-1", 1)
+    memory.record(forget_of(memory.record(established("s-1/0", "s-1"))))
+    assert len(forget_chat(memory, "s-1")["records"]) == 1
+    assert memory.count_records() == 0
+    assert files_with(Path(home.data), words_of("s-1/0")) == []
+
+
+@pytest.mark.spec("R-052")
+def test_a_large_store_is_scrubbed_in_the_background(
+    memory: Memory, home: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mash_plugin.memory.forget.SCRUBBED_AT_ONCE", 4096)
+    asked: list[bool] = []
+    memory.call.store.on_unclean = lambda: asked.append(True)
+    chat(memory, "s-1", 1)
+    memory.record(forget_of(memory.record(request_of("s-1/0", "s-1"))))
+    assert asked == [True]
+    assert files_with(Path(home.data), [word("statement s-1/0")])
+    assert forgetting.finish_forgetting(memory.call)
+    assert files_with(Path(home.data), [word("statement s-1/0")]) == []
 
 
 @pytest.mark.spec("R-052")
@@ -295,8 +342,6 @@ def test_a_daemon_killed_after_the_commit_of_a_forget_finishes_when_it_starts(
     replay = place.call("record", forget_of(made[0]))
     assert (replay["forgotten"], replay["replayed"]) == (True, True)
     with_id = request_of("s-1/0", "s-1")
-    from mash_plugin.errors import Forgotten
-
     with pytest.raises(Forgotten):
         place.call("record", with_id)
     assert is_clean(place, [statement, operation])
@@ -333,6 +378,23 @@ def test_a_daemon_killed_while_it_forgets_a_chat_finishes_when_it_starts(
     assert is_clean(place, words)
     assert [c["id"] for c in place.call("list_chats")["chats"]] == ["claude-code-s-2"]
     assert place.call("status")["counts"]["records"] == 1
+
+
+@pytest.mark.spec("R-052", "R-178")
+def test_a_daemon_comes_back_to_what_another_program_kept_it_from(place: Place) -> None:
+    transcript_in(place, "s-1", 3)
+    place.start()
+    place.call("record", request_of("s-1/0", "s-1"))
+    readers = [apsw.Connection(path) for path in (place.paths.store, place.paths.chats)]
+    for reader in readers:
+        reader.execute("BEGIN")
+        list(reader.execute("SELECT count(*) FROM sqlite_schema"))
+    assert place.call("forget_chat", {"id": "claude-code-s-1"})["is_scrubbed"] is False
+    words = [w for n in range(3) for w in words_of(f"s-1/{n}")]
+    assert not is_clean(place, words)
+    for reader in readers:
+        reader.close()
+    eventually(lambda: is_clean(place, words), "text is left", timeout_s=30)
 
 
 @pytest.mark.spec("R-178", "R-052")
