@@ -127,6 +127,9 @@ def test_a_text_full_of_credentials_is_masked_to_its_end() -> None:
     shown = mask(text)
     assert "gh" + "p_" not in shown
     assert shown.count("[masked GitHub token]") == MOST_TRIES + 1
+    shown = mask(f"{'umbrella ' * MOST_TRIES}{GITHUB} umbrella", extra=["umbrella"])
+    assert shown.count("[masked]") == MOST_TRIES
+    assert "umbrella" not in shown
 
 
 def test_a_session_start_without_credentials_loads_no_re2() -> None:

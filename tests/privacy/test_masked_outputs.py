@@ -299,21 +299,32 @@ HOOK_EVENTS: dict[str, list[tuple[str, Json]]] = {
 @pytest.mark.spec("R-177")
 @pytest.mark.parametrize("name", NAMES)
 def test_a_hook_shows_it_masked(planted: Planted, name: str) -> None:
-    for number, (event_name, fields) in enumerate(HOOK_EVENTS[name]):
-        agent = "codex" if event_name == "PostToolUse" else "claude-code"
-        tool = {"file_path": str(planted.project / FILE)}
-        if agent == "codex":
-            tool = {"command": f"cat {FILE}"}
-        body = event(
-            event_name,
-            session_id=f"s-{name}-{number}",
-            cwd=str(planted.project),
-            **fields,
-            **({"tool_input": tool} if "tool_name" in fields else {}),
-        )
-        ran = planted.place.hook(name, body, agent=agent)
-        assert ran.is_harmless()
-        assert_masked(ran.out.decode(), must_show=name != "reminder-timer")
+    for event_name, fields in HOOK_EVENTS[name]:
+        # A hook is silent at its deadline, which a busy machine may reach.
+        texts = [
+            text for number in range(8) if (text := said(planted, name, event_name, fields, number))
+        ]
+        for text in texts:
+            assert_masked(text)
+        assert bool(texts) == (name != "reminder-timer")
+
+
+def said(planted: Planted, name: str, event_name: str, fields: Json, number: int) -> str:
+    """What a hook prints in a session of its own."""
+    agent = "codex" if event_name == "PostToolUse" else "claude-code"
+    tool = {"file_path": str(planted.project / FILE)}
+    if agent == "codex":
+        tool = {"command": f"cat {FILE}"}
+    body = event(
+        event_name,
+        session_id=f"s-{event_name}-{fields.get('source')}-{number}",
+        cwd=str(planted.project),
+        **fields,
+        **({"tool_input": tool} if "tool_name" in fields else {}),
+    )
+    ran = planted.place.hook(name, body, agent=agent)
+    assert ran.is_harmless()
+    return ran.out.decode()
 
 
 @pytest.mark.spec("R-177")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mash_plugin.privacy import MOST_TAGS, PRIVATE_MARK, persons_own, split_private
+from mash_plugin.privacy import MOST_TAGS, PRIVATE_MARK, cut_title, persons_own, split_private
 
 SECRET = "the ledger moves on Friday"
 
@@ -90,6 +90,20 @@ def test_behind_more_tags_than_anybody_writes_all_is_private() -> None:
         visible, inner = split_private(f"{many}{SECRET} <private>{SECRET}")
         assert SECRET not in visible
         assert SECRET in inner[-1]
+
+
+@pytest.mark.parametrize(
+    ("title", "cut"),
+    [
+        ("short", "short"),
+        ("a word too long", "a word"),
+        ("two  words", "two"),
+        ("漢字仮名交じり文です", "漢字仮名交じり文"),
+        ("https://ledger.example", "https://"),
+    ],
+)
+def test_a_title_is_cut_at_a_word_that_may_be_a_credential(title: str, cut: str) -> None:
+    assert cut_title(title, 8) == cut
 
 
 @given(st.text(), st.text(alphabet=st.characters(exclude_characters="<>&\\＜＞﹤﹥")))

@@ -80,7 +80,7 @@ def free_texts(schema: Json, named: Json, path: str) -> Iterator[str]:
         yield path
 
 
-@pytest.mark.spec("R-176", "R-048")
+@pytest.mark.spec("R-176")
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("field", CHANGE_FIELDS)
 def test_a_private_span_is_refused_in_every_field_of_a_record(
@@ -91,7 +91,7 @@ def test_a_private_span_is_refused_in_every_field_of_a_record(
     refused_without_a_trace(memory, home, caught.value, INNER)
 
 
-@pytest.mark.spec("R-177", "R-048")
+@pytest.mark.spec("R-177")
 @pytest.mark.parametrize("field", CHANGE_FIELDS)
 def test_a_credential_is_refused_in_every_field_of_a_record(
     memory: Memory, shop: Shop, home: Paths, field: str
@@ -107,7 +107,7 @@ def test_a_credential_is_refused_in_every_field_of_a_record(
         refused_without_a_trace(memory, home, caught.value, credential)
 
 
-@pytest.mark.spec("R-176", "R-121")
+@pytest.mark.spec("R-176", "R-177")
 @pytest.mark.parametrize("field", [*DRAFT_FIELDS, *IN_SCOPE])
 @pytest.mark.parametrize("text", [FORMS[0], FORMS[3], SAMPLES["GitHub token"][0]])
 def test_nothing_private_is_taken_in_any_field_of_a_draft(
