@@ -27,6 +27,7 @@ from mash_plugin.memory.windows import Windows
 from mash_plugin.paths import Paths
 from mash_plugin.records.model import Scope
 from mash_plugin.store.open import open_chats, open_store
+from mash_plugin.store.sqlite import Database
 
 MOST_RATIO, MOST_SHELL_RATIO = 1.25, 1.4
 DEADLINES_S = {"session-start": 0.8}
@@ -139,24 +140,31 @@ def recall(place: Place, rounds: int) -> Iterator[Line]:
     """recall_records in the daemon's own code: over many scopes, and beside one very large one."""
     scopes = [f"{IDENTITY}-{number}" for number in range(100)]
     calls = max(rounds, 20) * 40
-    for name, count, spread, most in (
-        ("100,000 records", 100_000, scopes, 10),
+    large = [*scopes, *[IDENTITY] * 100]
+    for name, count, spread, most, between in (
+        ("100,000 records", 100_000, scopes, 10, lambda _: None),
         # Every second call asks for the scope that holds half of them.
-        ("200,000 records, half in one scope", 200_000, scopes + [IDENTITY] * 100, 15),
+        ("200,000, half in one scope, a write between", 200_000, large, 15, change_a_record),
     ):
         paths = paths_at(place.root / f"recall{count}")
         place.fill_records(paths, [Scope("repository", scope) for scope in spread], count)
-        times = time_recall(place, paths, [spread[n * 7 % len(spread)] for n in range(calls)])
+        asked = [spread[number * 7 % len(spread)] for number in range(calls)]
+        times = time_recall(place, paths, asked, between)
         shutil.rmtree(paths.home)
         note = f"median {median(times):.2f} ms of {calls} calls"
         yield Line(f"recall_records, {name}, p99", percentile(times, 0.99), "ms", most, note)
 
 
-def time_recall(place: Place, paths: Paths, scopes: list[str]) -> list[float]:
-    """Milliseconds of one call for each of these scopes, with and without words and a file.
+def change_a_record(store: Database) -> None:
+    """What any other session may do: no window that was kept holds after it."""
+    with store.writing() as db:
+        db.run("UPDATE record_version SET version = version + 1")
 
-    A record is changed before each, as if another session wrote: no window can be kept.
-    """
+
+def time_recall(
+    place: Place, paths: Paths, scopes: list[str], between: Callable[[Database], None]
+) -> list[float]:
+    """Milliseconds of one call for each of these scopes, with and without words and a file."""
     from mash_plugin.memory.recall import recall_records
 
     store, chats = open_store(paths, place.now), open_chats(paths)
@@ -169,8 +177,7 @@ def time_recall(place: Place, paths: Paths, scopes: list[str]) -> list[float]:
     )
     times = []
     for number, identity in enumerate(scopes):
-        with store.writing() as db:
-            db.run("UPDATE record_version SET version = version + 1")
+        between(store)
         scope = {"kind": "repository", "identity": identity}
         request = {"scope": scope, "limit": 8, "byte_budget": 6000, **DEFAULTS}
         request |= more[number % len(more)]
