@@ -3,8 +3,7 @@
 import re
 from functools import cache
 
-from mash_plugin.credentials import credential_kind as credential_kind
-from mash_plugin.credentials import mask as mask
+from mash_plugin.credentials import mask
 
 PRIVATE_MARK = "[private]"
 """Stands where a span was, so that no quote can join the words on its two sides."""

@@ -5,10 +5,11 @@ from typing import Any, NamedTuple
 
 from mash_plugin.chats.private import repeats_private_text
 from mash_plugin.chats.reading import chat_by_session, chat_of, messages_newest_first
+from mash_plugin.credentials import credential_kind
 from mash_plugin.errors import ChatNotFound, CredentialText, PrivateText, ScopeMismatch
 from mash_plugin.memory.call import Call
 from mash_plugin.memory.cite import resolve_citations
-from mash_plugin.privacy import credential_kind, split_private
+from mash_plugin.privacy import split_private
 from mash_plugin.records.authority import Cited, warnings_of
 from mash_plugin.records.duplicates import interpretation_hash
 from mash_plugin.records.model import Body, Evidence, Revision, Scope
@@ -63,21 +64,24 @@ def prepare(call: Call, scope: Scope, request: Json, field: str = "change") -> D
 
     Raises PrivateText, CredentialText, or what `resolve_citations` raises.
     """
-    cites = cite(call, scope, request, field)
-    return Draft(scope, _body_of(request["body"], call), cites)
+    recorded_by = request["body"].get("recorded_by") or call.caller.agent or "unknown"
+    request = {**request, "body": {**request["body"], "recorded_by": recorded_by}}
+    return Draft(scope, _body_of(request["body"]), cite(call, scope, request, field))
 
 
 def cite(call: Call, scope: Scope, request: Json, field: str = "change") -> Cites:
     """Find the citations of a request, in a chat that the scope covers; raises as `prepare`."""
-    _refuse_secrets(request, field)
+    _refuse_secrets(call, request, field)
     cited = _resolve(call, scope, request.get("evidence") or [])
     _refuse_private(call, request, [c.evidence for c in cited])
-    return Cites(cited, _saving_session(call, request, cited))
+    return Cites(cited, saving_session(call, request, cited))
 
 
-def refuse_private(call: Call, request: Json, evidence: Sequence[Evidence]) -> None:
+def refuse_private(
+    call: Call, request: Json, evidence: Sequence[Evidence], field: str = "edit"
+) -> None:
     """Raise PrivateText or CredentialText for words that the person typed at the terminal."""
-    _refuse_secrets(request, "edit")
+    _refuse_secrets(call, request, field)
     _refuse_private(call, request, evidence)
 
 
@@ -101,13 +105,13 @@ def _resolve(call: Call, scope: Scope, citations: Sequence[Json]) -> list[Cited]
         raise
 
 
-def _body_of(request: Json, call: Call) -> Body:
+def _body_of(request: Json) -> Body:
     details = request["details"]
     return Body(
         kind=details["kind"],
         state=details["state"],
         statement=request["statement"],
-        recorded_by=request.get("recorded_by") or call.caller.agent or "unknown",
+        recorded_by=request["recorded_by"],
         review=request["review"],
         effective_at=request.get("effective_at"),
         decided_by=details.get("decided_by"),
@@ -131,12 +135,12 @@ def _texts(value: object, field: str) -> Iterator[tuple[str, str]]:
             yield from _texts(inner, f"{field}[{index}]")
 
 
-def _refuse_secrets(request: Json, name: str) -> None:
+def _refuse_secrets(call: Call, request: Json, name: str) -> None:
     """Private spans and known credentials are refused by field, never repeated (R-176, R-177)."""
     for field, text in _texts(request, name):
         if split_private(text)[0] != text:
             raise PrivateText(f"{field} holds a private span; private text is never stored.")
-        if kind := credential_kind(text):
+        if kind := credential_kind(text, call.settings.extra_patterns):
             raise CredentialText(
                 f"{field} holds a credential ({kind}); choose a shorter quote or leave it out.",
                 field=field,
@@ -156,7 +160,7 @@ def _refuse_private(call: Call, request: Json, evidence: Sequence[Evidence]) -> 
                 raise PrivateText("A text repeats private text of a cited chat, or of this one.")
 
 
-def _saving_session(call: Call, request: Json, cited: Sequence[Cited]) -> str | None:
+def saving_session(call: Call, request: Json, cited: Sequence[Cited]) -> str | None:
     """The session that saves, as far as it can be told.
 
     The caller's session is a claim: believed where its transcript holds this very tool call,

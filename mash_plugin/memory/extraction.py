@@ -13,7 +13,7 @@ from mash_plugin.errors import (
 )
 from mash_plugin.memory.call import Call
 from mash_plugin.memory.denied import Denied
-from mash_plugin.memory.drafts import Draft, prepare
+from mash_plugin.memory.drafts import Draft, prepare, refuse_private
 from mash_plugin.memory.operation import Operation
 from mash_plugin.memory.record import save_draft
 from mash_plugin.memory.scopes import chat_in_scope, scope_json, scope_of
@@ -66,6 +66,7 @@ def extract_records(call: Call, request: Json) -> Json:
     if not call.settings.records_enabled:
         raise RecordsDisabled
     scope = scope_of(request["scope"])
+    refuse_private(call, {"scope": request["scope"]}, (), field="arguments")
     chat = _chat_to_review(call, request["chat_id"], scope)
     _refuse_changed(chat, request)
     drafts = _prepared(call, chat, scope, request["records"])

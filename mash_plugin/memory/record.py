@@ -13,7 +13,7 @@ from mash_plugin.errors import (
 )
 from mash_plugin.memory.call import Call
 from mash_plugin.memory.denied import Denied
-from mash_plugin.memory.drafts import Draft, cite, prepare, tokens_of
+from mash_plugin.memory.drafts import Draft, cite, prepare, saving_session, tokens_of
 from mash_plugin.memory.forget import KEEP_HIDDEN_MS, after_removal, remove_record
 from mash_plugin.memory.items import status_of_head
 from mash_plugin.memory.operation import Operation
@@ -230,12 +230,12 @@ def _hidden_warning() -> str:
 
 
 def _link(call: Call, operation: Operation, change: Json) -> Json:
+    session = saving_session(call, change, ())
     with call.store.writing() as db:
         if replay := operation.replay(db):
             return replay
         source, target = _both_ends(call, db, operation, change)
         check_link(_end_of(source, call.now), _end_of(target, call.now), operation.owner)
-        session = call.caller.session_id
         is_new = add_link(db, source, target, change["relation"], call.now, session)
         receipt = _link_receipt(call, change) | {"reused": not is_new}
         return operation.save(db, receipt, [source.id, target.id])

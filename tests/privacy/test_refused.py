@@ -9,6 +9,7 @@ import pytest
 
 from mash_plugin.credentials import mask
 from mash_plugin.errors import CredentialText, MashError, PrivateText, ScopeMismatch
+from mash_plugin.memory.call import Caller
 from mash_plugin.memory.extraction import extract_records, get_extraction_checkpoint
 from mash_plugin.paths import Paths
 from mash_plugin.protocol import validate
@@ -128,11 +129,10 @@ def test_nothing_private_is_taken_in_any_field_of_a_draft(
     }
     with pytest.raises(MashError) as caught:
         extract_records(memory.call, validate("extract_records", request))
-    if field not in IN_SCOPE:  # there the chat is of another scope already
-        other_session = ScopeMismatch if field == "evidence.session_id" else PrivateText
-        assert isinstance(caught.value, PrivateText | CredentialText | other_session)
-        assert caught.value.details["draft"] == 1
-        refused_without_a_trace(memory, home, caught.value, INNER, text)
+    other_session = ScopeMismatch if field == "evidence.session_id" else PrivateText
+    assert isinstance(caught.value, PrivateText | CredentialText | other_session)
+    assert field in IN_SCOPE or caught.value.details["draft"] == 1
+    refused_without_a_trace(memory, home, caught.value, INNER, text)
 
 
 @pytest.mark.spec("R-176")
@@ -228,6 +228,28 @@ def test_a_span_split_over_blocks_of_a_message_is_private_too(
         with pytest.raises(PrivateText):
             memory.record(request_with("body.statement", text))
     assert_in_no_file(home, "ninth of May", "we launch on")
+
+
+@pytest.mark.spec("R-177")
+def test_what_the_persons_own_patterns_match_is_refused(memory: Memory, shop: Shop) -> None:
+    memory.set(extra_patterns=(r"(?i)project umbrella", "("))
+    with pytest.raises(CredentialText, match="extra_patterns") as caught:
+        memory.record(request_with("body.statement", "We call it Project Umbrella."))
+    assert "Umbrella" not in str(caught.value.as_json())
+    memory.record(request_with("body.statement", "We call it by its name.", "o-2"))
+    assert memory.count_records() == 1
+
+
+@pytest.mark.spec("R-176", "R-177")
+@pytest.mark.parametrize("name", [FORMS[0], SAMPLES["GitHub token"][0]])
+def test_the_name_that_a_client_gives_itself_is_looked_at_too(
+    memory: Memory, shop: Shop, home: Paths, name: str
+) -> None:
+    memory.call = memory.call._replace(caller=Caller(agent=name))
+    with pytest.raises((PrivateText, CredentialText)):
+        memory.candidate("Use Qdrant.")
+    assert memory.count_records() == 0
+    assert_in_no_file(home, INNER, name)
 
 
 @pytest.mark.spec("R-177")
