@@ -38,6 +38,7 @@ from mash_plugin.store.changes import (
     insert_record,
     remove_link,
 )
+from mash_plugin.store.failpoint import failpoint
 from mash_plugin.store.operations import identity_of
 from mash_plugin.store.records import Head, find_live, get_head, is_forgotten, load_head
 from mash_plugin.store.sqlite import Connection
@@ -142,12 +143,14 @@ def _supersede(call: Call, operation: Operation, change: Json) -> Json:
         insert_record(
             db, record_id, operation.owner, head.scope, first, draft.same, tokens_of(first)
         )
+        failpoint("supersede_between_writes")
         add_revision(
             db, head, retired, interpretation_hash(head.scope, retired.body), tokens_of(retired)
         )
         new, old = get_head(db, record_id), get_head(db, head.id)
         assert new is not None and old is not None  # noqa: S101, PT018 - written just now
         add_link(db, new, old, "supersedes", call.now, draft.cites.session_id)
+        failpoint("supersede_before_receipt")
         receipt = {
             "action": "supersede",
             "id": record_id,
