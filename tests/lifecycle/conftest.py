@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mash_plugin.errors import MashError
-from tests.lifecycle.talk import Cite, messages, text_of
+from tests.lifecycle.talk import Cite, Speaker, messages, text_of
 from tests.support.daemons import Place
 from tests.support.transcripts import ClaudeTranscript
 
@@ -22,7 +22,7 @@ class Shop:
         self.place = place
         transcript = ClaudeTranscript(place.home / ".claude", str(place.root / "work"), SESSION)
         say = {"words": transcript.person, "bare": transcript.person}
-        self.messages = {
+        self.messages: dict[tuple[Speaker, int], str] = {
             (speaker, number): say.get(speaker, transcript.agent)(text)
             for speaker, number, text in messages()
             if speaker in ("words", "bare", "proposal", "agent")

@@ -31,6 +31,11 @@ def at_once(count: int, act: Callable[[int], Json]) -> list[Json]:
         return list(pool.map(one, range(count)))
 
 
+def send_at_once(shop: Shop, name: str, changes: list[Json]) -> list[Json]:
+    """The answers to changes under operations of their own."""
+    return at_once(len(changes), lambda n: shop.record(f"{name}, client {n}", changes[n]))
+
+
 def codes(answers: list[Json]) -> Counter[str]:
     return Counter(a["error"]["code"] if "error" in a else "done" for a in answers)
 
@@ -39,13 +44,11 @@ def codes(answers: list[Json]) -> Counter[str]:
 def test_of_sixteen_revisions_at_once_exactly_one_is_made_each_time(served: Shop) -> None:
     record = served.record("made", served.create("Keep the parser small."))["id"]
     for revision in range(1, 11):
-        answers = at_once(
-            CLIENTS,
-            lambda number, at=revision: served.record(
-                f"revise {at} by {number}",
-                served.revise(record, at, f"Wording {at} of client {number}."),
-            ),
-        )
+        changes = [
+            served.revise(record, revision, f"Wording {revision} of client {number}.")
+            for number in range(CLIENTS)
+        ]
+        answers = send_at_once(served, f"revision {revision}", changes)
         assert codes(answers) == {"done": 1, "revision_conflict": CLIENTS - 1}
         for answer in answers:
             if "error" in answer:
