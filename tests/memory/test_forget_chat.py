@@ -6,7 +6,7 @@ import pytest
 
 from mash_plugin.chats.forget import forgotten_test
 from mash_plugin.chats.index import ChatIndex
-from mash_plugin.errors import ChatNotFound, Forgotten
+from mash_plugin.errors import ChatNotFound, Forgotten, StoreBusy
 from mash_plugin.memory import forget_chat as forgetting
 from mash_plugin.memory.call import Call
 from tests.conftest import CHOICE, QUESTION, SHOP, Json, Memory, Shop
@@ -399,4 +399,40 @@ def test_a_removal_that_ended_between_the_two_stores_is_finished_later(
     assert chat_ids(memory) == {shop.chat}
     monkeypatch.undo()
     assert forgetting.finish_forgetting(call(memory)) is True
+    assert texts(memory) == set()
+
+
+@pytest.mark.spec("R-178", "R-027")
+def test_a_chat_goes_whose_transcript_and_index_are_lost(memory: Memory, shop: Shop) -> None:
+    made = memory.candidate("Use Qdrant.")["id"]
+    with memory.call.store.writing() as db:
+        db.run("INSERT INTO hook_sessions VALUES ('s-1', 'claude-code', 0, NULL, NULL, '', 0)")
+    shop.transcript.path.unlink()
+    with memory.call.chats.database.writing() as db:
+        for table in ("files", "chat_messages", "messages", "chats"):
+            db.run(f"DELETE FROM {table}")  # noqa: S608
+    told = forget(memory, shop.chat)
+    assert [record["id"] for record in told["records"]] == [made]
+    assert (told["chats"], told["messages"], told["transcripts"]) == ([], 0, [])
+    assert memory.count_records() == 0
+    with memory.call.store.reading() as db:
+        assert db.all("SELECT * FROM hook_sessions") == []
+    assert forgetting.restore_chat(call(memory), shop.chat)["has_transcript"] is False
+
+
+def test_an_index_that_cannot_be_written_now_is_cleaned_later(
+    memory: Memory, shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory.index()
+    asked: list[bool] = []
+    memory.call.chats.database.on_unclean = lambda: asked.append(True)
+
+    def busy(_index: ChatIndex) -> int:
+        raise StoreBusy
+
+    monkeypatch.setattr(ChatIndex, "remove_forgotten", busy)
+    assert forget(memory, shop.chat)["is_scrubbed"] is False
+    assert asked == [True]
+    monkeypatch.undo()
+    assert forgetting.finish_forgetting(call(memory))
     assert texts(memory) == set()

@@ -24,6 +24,7 @@ from mash_plugin.store.scrub import zero_gaps
 from mash_plugin.store.sqlite import Database
 from tests.conftest import Json, Memory
 from tests.store.conftest import opened
+from tests.store.faulty_vfs import FaultyVFS
 from tests.store.saving import save
 from tests.support.bytes_left import files_with, word
 from tests.support.daemons import Place
@@ -247,6 +248,32 @@ def test_a_backup_holds_nothing_of_the_gaps_even_before_the_scrubbing(paths: Pat
         make(store, paths.backups, 0)
         assert files_with(Path(paths.store).parent, gone)
         assert files_with(Path(paths.backups), gone) == []
+
+
+@pytest.mark.spec("R-052")
+@pytest.mark.parametrize("site", ["xWrite", "xSync"])
+def test_a_full_disk_while_scrubbing_fails_no_forget_and_is_made_good(
+    faults: FaultyVFS, memory: Memory, home: Paths, monkeypatch: pytest.MonkeyPatch, site: str
+) -> None:
+    chat(memory, "s-1", 2)
+    made = memory.record(request_of("s-1/0", "s-1"))
+    scrub, asked = Database.scrub, []
+
+    def late(database: Database) -> bool:
+        faults.arm(site, 1, apsw.SQLITE_FULL, is_lasting=True)
+        try:
+            return scrub(database)
+        finally:
+            faults.disarm()
+
+    monkeypatch.setattr(Database, "scrub", late)
+    memory.call.store.on_unclean = lambda: asked.append(True)
+    assert memory.record(forget_of(made))["forgotten"] is True
+    monkeypatch.undo()
+    assert asked == [True]
+    assert forgetting.finish_forgetting(memory.call)
+    assert memory.call.store.problem is None
+    assert files_with(Path(home.data), [word("statement s-1/0")]) == []
 
 
 def test_zeroing_changes_no_page_that_anyone_reads(memory: Memory, home: Paths) -> None:
