@@ -33,5 +33,4 @@ def tier_of(status: RecordStatus, conflicted: bool) -> ReviewTier:
             return 3 if conflicted else 1
         case "stale_evidence":
             return 4
-        case "inactive":
-            return 5
+    return 5

@@ -33,7 +33,7 @@ from mash_plugin.records.transitions import (
 from tests.lifecycle.machine import Seen
 from tests.lifecycle.model import Change, Json, Model, Say
 from tests.lifecycle.tables import FACT, KIND
-from tests.lifecycle.talk import Speaker, text_of
+from tests.lifecycle.talk import Cites, Speaker, text_of
 
 ROLES: dict[Speaker, tuple[Any, Any]] = {
     "words": ("user", "person"),
@@ -118,7 +118,11 @@ class Rules:
         return {**answer, "replayed": True}
 
     def _create(self, change: Change, now: int) -> tuple[Json, tuple[str, ...]]:
-        body, cited, scope = _body(change.say), self._cited(change), SCOPES[change.scope]
+        body, cited, scope = (
+            body_of(change.say),
+            self.cited(change.cites or ()),
+            SCOPES[change.scope],
+        )
         _need_evidence(cited)
         check_created_state(body)
         check_authority(body, cited)
@@ -135,7 +139,11 @@ class Rules:
         return {"id": record_id, "revision": 1, "reused": False}, (record_id,)
 
     def _revise(self, change: Change, now: int) -> tuple[Json, tuple[str, ...]]:
-        kept, body, cited = self._expected(change), _body(change.say), self._cited(change)
+        kept, body, cited = (
+            self._expected(change),
+            body_of(change.say),
+            self.cited(change.cites or ()),
+        )
         _need_evidence(cited)
         check_revision(kept.revisions[-1].body, body, cited)
         number = len(kept.revisions) + 1
@@ -144,7 +152,11 @@ class Rules:
         return {"id": change.record, "revision": number}, (change.record,)
 
     def _supersede(self, change: Change, now: int) -> tuple[Json, tuple[str, ...]]:
-        kept, body, cited = self._expected(change), _body(change.say), self._cited(change)
+        kept, body, cited = (
+            self._expected(change),
+            body_of(change.say),
+            self.cited(change.cites or ()),
+        )
         _need_evidence(cited)
         head = kept.revisions[-1]
         check_supersede(head.body, body, cited)
@@ -159,7 +171,7 @@ class Rules:
         return {"id": new, "revision": 1, "superseded": old}, (new,)
 
     def _confirm(self, change: Change, now: int) -> tuple[Json, tuple[str, ...]]:
-        kept, cited = self._expected(change), self._cited(change)
+        kept, cited = self._expected(change), self.cited(change.cites or ())
         _need_evidence(cited)
         counted = counted_by_confirm(kept.revisions[-1], self._status(kept, now), cited)
         new = [message for message in counted if message not in kept.confirmed]
@@ -173,7 +185,7 @@ class Rules:
         return receipt, (change.record,)
 
     def _forget(self, change: Change, _now: int) -> tuple[Json, tuple[str, ...]]:
-        kept, cited = self._expected(change), self._cited(change)
+        kept, cited = self._expected(change), self.cited(change.cites or ())
         if may_forget_at_once(kept.revisions[-1].body, cited):
             self.records[change.record] = None
             self.links = {link for link in self.links if change.record not in link}
@@ -254,9 +266,10 @@ class Rules:
                     return True
         return False
 
-    def _cited(self, change: Change) -> list[Cited]:
+    def cited(self, cites: Cites) -> list[Cited]:
+        """The citations as they are found; raises what is wrong with them."""
         found = []
-        for cite in change.cites or ():
+        for cite in cites:
             if _id(cite.message) in self.edited:
                 raise QuoteNotFound
             role, author = ROLES[cite.speaker]
@@ -287,7 +300,8 @@ def _in_force(body: Body, now: int) -> bool:
     return is_in_force(body.is_retired, body.effective_at, body.valid_until, now)
 
 
-def _body(say: Say | None) -> Body:
+def body_of(say: Say | None) -> Body:
+    """What a request says, as the rules see it."""
     assert say
     return Body(
         kind=KIND[say.table],  # type: ignore[arg-type]

@@ -7,7 +7,6 @@ import pytest
 from tests.lifecycle.part import Part, run_parts
 from tests.lifecycle.pure import Rules
 from tests.lifecycle.runs import STEPS, rows_never_taken, run_lives, table_of
-from tests.lifecycle.tables import LIVE, ROWS, STATES, Standing, rows_for
 
 RUNS = 500
 SEEDS = (7, 11)
@@ -52,29 +51,3 @@ def test_no_row_of_the_tables_went_untaken(
         sys.stdout.write(table_of(rules.taken, store.taken) + "\n")
     assert not rows_never_taken(rules.taken)
     assert not rows_never_taken(store.taken)
-
-
-@pytest.mark.spec("R-003", "R-038")
-def test_no_move_has_two_rows_that_allow_it() -> None:
-    standings = [
-        Standing(table, review, state)
-        for table in LIVE
-        for review in ("candidate", "established")
-        for state in STATES[table]
-    ]
-    for action in ("create", "revise", "supersede"):
-        heads = [None] if action == "create" else standings
-        for head in heads:
-            for new in standings:
-                rows = rows_for(head, action, new)
-                allowing = [row for row in rows if row.needs != "never"]
-                assert len(allowing) <= 1, (head, action, new)
-                assert not allowing or len(rows) == 1, (head, action, new)
-
-
-def test_every_row_speaks_of_some_move() -> None:
-    for row in ROWS:
-        if row.start is not None:
-            starts = row.starts()
-            assert starts
-            assert any(row.aims(start) for start in starts), row

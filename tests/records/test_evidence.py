@@ -12,9 +12,11 @@ from mash_plugin.records.evidence import (
     _find,
     find_quote,
     fold,
+    is_fresh,
     kept_text,
     quote_occurs_in,
     status_of,
+    status_without_source,
 )
 from mash_plugin.records.model import Evidence
 
@@ -121,6 +123,22 @@ def test_a_citation_is_compared_with_the_newest_index() -> None:
     assert status_of(evidence(), "use Qdrant", "assistant", "agent") == "role_changed"
     assert status_of(evidence(), "use Qdrant", "user", "automated") == "role_changed"
     assert status_of(evidence(role="unknown"), "use Qdrant", "user", "person") == "role_unknown"
+
+
+@pytest.mark.spec("R-024", "R-025")
+def test_a_citation_without_purpose_or_role_is_never_fresh() -> None:
+    for unmarked in (evidence(role="unknown"), evidence(purpose="unknown")):
+        assert not is_fresh(unmarked)
+        assert status_without_source(unmarked) == "role_unknown"
+    for status in ("matching", "unindexed", "changed", "missing"):
+        marked = evidence(status=status)
+        assert is_fresh(marked) is (status in ("matching", "unindexed"))
+        assert status_without_source(marked) == status
+
+
+@pytest.mark.spec("R-014")
+def test_a_character_of_the_source_that_stands_for_two_is_kept_whole() -> None:
+    assert find_quote("\u0f42", "\u0f43") == "\u0f43"
 
 
 def test_of_a_huge_message_the_surroundings_of_the_quote_are_kept() -> None:
