@@ -65,7 +65,7 @@ def test_the_window_of_a_large_scope_is_searched_by_index(store: Database) -> No
     with store.reading() as db:
         place = {**PLACE, "owner_id": identity_of(db).owner, "now": NOW, "count": WINDOW + 1}
         steps = plan(db, SQL.window, **place)
-        assert steps[0].startswith("SEARCH r USING INDEX records_window (owner_id=?")
+        assert steps[0].startswith("SEARCH records USING INDEX records_window (owner_id=?")
         assert not any("SCAN" in step or "TEMP B-TREE" in step for step in steps)
         tested = {"effective_at", "valid_until", "hidden_at"}
         assert tested <= columns_of(db, "records_window")

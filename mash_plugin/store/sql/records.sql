@@ -1,27 +1,16 @@
--- Records, their revisions and evidence. "In force" follows R-006.
+-- Records, their revisions and evidence.
 
 -- name: window
 -- What default recall may return, newest first, straight from the index records_window.
 SELECT record_id, owner_id, kind, scope_kind, scope_value, head_revision, review, state, retired,
   decided_by, effective_at, valid_until, recorded_at, evidence_stale, confirmations,
   strong_tokens, weak_tokens, hidden_at
-FROM records r
+FROM live_heads r
 WHERE owner_id = :owner_id AND scope_kind = :scope_kind AND scope_value = :scope_value
-  AND retired = 0 AND evidence_stale = 0 AND hidden_at IS NULL
-  AND (effective_at IS NULL OR effective_at <= :now)
-  AND (valid_until IS NULL OR :now < valid_until)
+  AND evidence_stale = 0 AND begins_at <= :now AND :now < ends_at
   AND NOT EXISTS (
-    SELECT 1 FROM links l JOIN records o ON o.record_id = l.to_record
-    WHERE l.from_record = r.record_id AND l.relation = 'contradicts' AND o.retired = 0
-      AND o.hidden_at IS NULL
-      AND (o.effective_at IS NULL OR o.effective_at <= :now)
-      AND (o.valid_until IS NULL OR :now < o.valid_until))
-  AND NOT EXISTS (
-    SELECT 1 FROM links l JOIN records o ON o.record_id = l.from_record
-    WHERE l.to_record = r.record_id AND l.relation = 'contradicts' AND o.retired = 0
-      AND o.hidden_at IS NULL
-      AND (o.effective_at IS NULL OR o.effective_at <= :now)
-      AND (o.valid_until IS NULL OR :now < o.valid_until))
+    SELECT 1 FROM contradictions c JOIN live_heads o ON o.record_id = c.other_id
+    WHERE c.record_id = r.record_id AND o.begins_at <= :now AND :now < o.ends_at)
 ORDER BY recorded_at DESC, record_id
 LIMIT :count;
 
@@ -42,49 +31,29 @@ SELECT CAST(value AS TEXT), version FROM meta, record_version WHERE key = 'owner
 
 -- name: review_window
 -- One of the four parts of the index that recall with include_review joins.
-SELECT record_id, owner_id, kind, scope_kind, scope_value, head_revision, review, state, retired,
-  decided_by, effective_at, valid_until, recorded_at, evidence_stale, confirmations,
-  strong_tokens, weak_tokens, hidden_at
-FROM records
+SELECT * FROM heads
 WHERE owner_id = :owner_id AND scope_kind = :scope_kind AND scope_value = :scope_value
   AND retired = :retired AND evidence_stale = :evidence_stale AND hidden_at IS NULL
 ORDER BY recorded_at DESC, record_id
 LIMIT :count;
 
 -- name: conflicted_among
--- Those of the given records that are in force and have a contradicting link to another one.
+-- Those of the given records that are in force and contradict, or are contradicted by, another one.
 SELECT r.record_id
-FROM json_each(:record_ids) j JOIN records r ON r.record_id = j.value
-WHERE r.retired = 0 AND r.hidden_at IS NULL
-  AND (r.effective_at IS NULL OR r.effective_at <= :now)
-  AND (r.valid_until IS NULL OR :now < r.valid_until)
-  AND (EXISTS (
-      SELECT 1 FROM links l JOIN records o ON o.record_id = l.to_record
-      WHERE l.from_record = r.record_id AND l.relation = 'contradicts' AND o.retired = 0
-        AND o.hidden_at IS NULL
-        AND (o.effective_at IS NULL OR o.effective_at <= :now)
-        AND (o.valid_until IS NULL OR :now < o.valid_until))
-    OR EXISTS (
-      SELECT 1 FROM links l JOIN records o ON o.record_id = l.from_record
-      WHERE l.to_record = r.record_id AND l.relation = 'contradicts' AND o.retired = 0
-        AND o.hidden_at IS NULL
-        AND (o.effective_at IS NULL OR o.effective_at <= :now)
-        AND (o.valid_until IS NULL OR :now < o.valid_until)));
+FROM json_each(:record_ids) j JOIN live_heads r ON r.record_id = j.value
+WHERE r.begins_at <= :now AND :now < r.ends_at
+  AND EXISTS (
+    SELECT 1 FROM contradictions c JOIN live_heads o ON o.record_id = c.other_id
+    WHERE c.record_id = r.record_id AND o.begins_at <= :now AND :now < o.ends_at);
 
 -- name: get_head
 -- Also of a hidden record, since undo and removal start from it; its readers look at hidden_at.
-SELECT record_id, owner_id, kind, scope_kind, scope_value, head_revision, review, state, retired,
-  decided_by, effective_at, valid_until, recorded_at, evidence_stale, confirmations,
-  strong_tokens, weak_tokens, hidden_at
-FROM records WHERE record_id = :record_id;
+SELECT * FROM heads WHERE record_id = :record_id;
 
 -- name: list_heads
 -- One page of the complete list; every filter is optional and tests the head (R-095). All of them
 -- stand in the index records_list, so that only what is shown is looked up.
-SELECT record_id, owner_id, kind, scope_kind, scope_value, head_revision, review, state, retired,
-  decided_by, effective_at, valid_until, recorded_at, evidence_stale, confirmations,
-  '' AS strong_tokens, '' AS weak_tokens, hidden_at
-FROM records
+SELECT * FROM heads
 WHERE hidden_at IS NULL
   AND (:scope_kind IS NULL OR (scope_kind = :scope_kind AND scope_value = :scope_value))
   AND (:kind IS NULL OR kind = :kind)
@@ -95,10 +64,7 @@ LIMIT :count OFFSET :start;
 
 -- name: list_heads_of_chat
 -- The same of the records of which any revision or confirmation cites a chat (R-096).
-SELECT record_id, owner_id, kind, scope_kind, scope_value, head_revision, review, state, retired,
-  decided_by, effective_at, valid_until, recorded_at, evidence_stale, confirmations,
-  '' AS strong_tokens, '' AS weak_tokens, hidden_at
-FROM records
+SELECT * FROM heads
 WHERE record_id IN (SELECT e.record_id FROM evidence e WHERE e.chat_id = :chat_id)
   AND hidden_at IS NULL
   AND (:scope_kind IS NULL OR (scope_kind = :scope_kind AND scope_value = :scope_value))

@@ -115,6 +115,23 @@ CREATE TABLE links (
 CREATE INDEX links_in ON links(to_record, link_id);
 CREATE INDEX links_at ON links(recorded_at);
 
+-- A head as it is read out, in the order of store.records.Head.
+CREATE VIEW heads AS
+SELECT record_id, owner_id, kind, scope_kind, scope_value, head_revision, review, state, retired,
+  decided_by, effective_at, valid_until, recorded_at, evidence_stale, confirmations,
+  strong_tokens, weak_tokens, hidden_at
+FROM records;
+-- Those that are in force while begins_at <= now < ends_at (R-006).
+CREATE VIEW live_heads AS
+SELECT *, coalesce(effective_at, 0) AS begins_at,
+  coalesce(valid_until, 9223372036854775807) AS ends_at
+FROM heads WHERE retired = 0 AND hidden_at IS NULL;
+-- Every contradicting link as each of its two ends sees it.
+CREATE VIEW contradictions AS
+SELECT from_record AS record_id, to_record AS other_id FROM links WHERE relation = 'contradicts'
+UNION ALL
+SELECT to_record, from_record FROM links WHERE relation = 'contradicts';
+
 -- Counts what may change the answer of recall, so that a window kept in memory is never old.
 CREATE TABLE record_version (
   only INTEGER PRIMARY KEY CHECK (only = 1),
