@@ -1,12 +1,19 @@
 """What a change writes: records, revisions, confirmations, links and removals; no rules."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from mash_plugin.records.evidence import is_fresh
 from mash_plugin.records.model import Evidence, Revision, Scope
 from mash_plugin.store.forgotten import refuse_forgotten
 from mash_plugin.store.queries import load
-from mash_plugin.store.records import Head, checksum_of, evidence_row, recompute_head, revision_row
+from mash_plugin.store.records import (
+    Head,
+    checksum_of,
+    evidence_row,
+    place_key,
+    recompute_head,
+    revision_row,
+)
 from mash_plugin.store.sqlite import Connection
 
 _SQL = load("changes")
@@ -31,23 +38,13 @@ def insert_record(
     tokens: tuple[str, str],
 ) -> None:
     """Write a new record with its first revision and its evidence."""
-    row = revision_row(first)
-    db.run(
-        _SQL.insert_record,
-        {
-            **row,
-            "record_id": record_id,
-            "owner_id": owner,
-            "kind": first.body.kind,
-            "scope_kind": scope.kind,
-            "scope_value": scope.value,
-            "retired": int(first.body.is_retired),
-            "evidence_stale": _is_stale(first),
-            "interpretation_hash": interpretation_hash,
-            "strong_tokens": tokens[0],
-            "weak_tokens": tokens[1],
-        },
-    )
+    row = {
+        **_head_row(first, interpretation_hash, tokens),
+        **place_key(owner, scope),
+        "record_id": record_id,
+        "kind": first.body.kind,
+    }
+    db.run(_SQL.insert_record, row)
     place = (record_id, owner, first.body.kind, scope.kind, scope.value)
     _insert_revision(db, place, first)
 
@@ -60,24 +57,10 @@ def add_revision(
     tokens: tuple[str, str],
 ) -> bool:
     """Write the next revision of a record; False where the head has moved meanwhile."""
-    row = revision_row(revision)
-    moved = db.run(
-        _SQL.move_head,
-        {
-            **row,
-            "record_id": head.id,
-            "expected": head.revision,
-            "retired": int(revision.body.is_retired),
-            "evidence_stale": _is_stale(revision),
-            "interpretation_hash": interpretation_hash,
-            "strong_tokens": tokens[0],
-            "weak_tokens": tokens[1],
-        },
-    )
-    if not moved:
+    row = _head_row(revision, interpretation_hash, tokens)
+    if not db.run(_SQL.move_head, {**row, "record_id": head.id, "expected": head.revision}):
         return False
-    place = (head.id, head.owner, head.kind, head.scope_kind, head.scope_value)
-    _insert_revision(db, place, revision)
+    _insert_revision(db, head.place, revision)
     return True
 
 
@@ -146,6 +129,21 @@ def delete_record(db: Connection, record_id: str, now: int) -> None:
     db.run(_SQL.delete_record, key)
     db.run(_SQL.insert_tombstone, key)
     db.run(_SQL.queue_removal, key)
+
+
+def _head_row(
+    revision: Revision, interpretation_hash: bytes, tokens: tuple[str, str]
+) -> dict[str, Any]:
+    """What a record keeps of the revision that is its head."""
+    strong, weak = tokens
+    return {
+        **revision_row(revision),
+        "retired": int(revision.body.is_retired),
+        "evidence_stale": _is_stale(revision),
+        "interpretation_hash": interpretation_hash,
+        "strong_tokens": strong,
+        "weak_tokens": weak,
+    }
 
 
 def _is_stale(revision: Revision) -> int:

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 from mash_plugin.records.model import Scope
 from mash_plugin.store.queries import load
+from mash_plugin.store.records import place_key
 from mash_plugin.store.sqlite import Connection
 
 _SQL = load("checkpoints")
@@ -18,7 +19,7 @@ class Checkpoint(NamedTuple):
 
 def get_checkpoint(db: Connection, owner: str, chat_id: str, scope: Scope) -> Checkpoint | None:
     """The checkpoint of a chat for one scope, or None before its first review."""
-    row = db.one(_SQL.get_checkpoint, _key(owner, chat_id, scope))
+    row = db.one(_SQL.get_checkpoint, {**place_key(owner, scope), "chat_id": chat_id})
     return Checkpoint._make(row) if row else None
 
 
@@ -26,16 +27,5 @@ def save_checkpoint(
     db: Connection, owner: str, chat_id: str, scope: Scope, reviewed: Checkpoint, records: int
 ) -> None:
     """Let a review replace the last one, in the transaction of its records."""
-    db.run(
-        _SQL.save_checkpoint,
-        {**_key(owner, chat_id, scope), **reviewed._asdict(), "record_count": records},
-    )
-
-
-def _key(owner: str, chat_id: str, scope: Scope) -> dict[str, str]:
-    return {
-        "owner_id": owner,
-        "chat_id": chat_id,
-        "scope_kind": scope.kind,
-        "scope_value": scope.value,
-    }
+    key = {**place_key(owner, scope), "chat_id": chat_id}
+    db.run(_SQL.save_checkpoint, {**key, **reviewed._asdict(), "record_count": records})

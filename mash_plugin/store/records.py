@@ -46,6 +46,11 @@ class Head(NamedTuple):
         """Where it holds."""
         return Scope(self.scope_kind, self.scope_value)  # type: ignore[arg-type]  # by a CHECK
 
+    @property
+    def place(self) -> tuple[str, ...]:
+        """What the checksums of its revisions cover of the record itself."""
+        return (self.id, self.owner, self.kind, self.scope_kind, self.scope_value)
+
 
 class Linked(NamedTuple):
     """A link as one of its ends sees it, with the other end's head."""
@@ -65,25 +70,25 @@ def window(
     db: Connection, owner: str, scope: Scope, now: int, count: int, include_review: bool
 ) -> list[Head]:
     """The newest heads of a scope: those that default recall may return, or all."""
-    place = {
-        "owner_id": owner,
-        "scope_kind": scope.kind,
-        "scope_value": scope.value,
-        "count": count,
-    }
+    key = {**place_key(owner, scope), "count": count}
     if not include_review:
-        return [Head._make(row) for row in db.all(_SQL.window, {**place, "now": now})]
+        return [Head._make(row) for row in db.all(_SQL.window, {**key, "now": now})]
     parts = [
         [
-            Head(*row)
+            Head._make(row)
             for row in db.all(
-                _SQL.review_window, {**place, "retired": retired, "evidence_stale": stale}
+                _SQL.review_window, {**key, "retired": retired, "evidence_stale": stale}
             )
         ]
         for retired in (0, 1)
         for stale in (0, 1)
     ]
     return list(islice(merge(*parts, key=lambda h: (-h.recorded_at, h.id)), count))
+
+
+def place_key(owner: str, scope: Scope) -> dict[str, str]:
+    """The parameters by which statements find the rows of an owner's scope."""
+    return {"owner_id": owner, "scope_kind": scope.kind, "scope_value": scope.value}
 
 
 def owner_and_version(db: Connection) -> tuple[str, int]:
@@ -94,8 +99,7 @@ def owner_and_version(db: Connection) -> tuple[str, int]:
 
 def window_changes_at(db: Connection, owner: str, scope: Scope, now: int) -> int | None:
     """When a record of the scope begins or ceases to be in force; None when none will."""
-    place = {"owner_id": owner, "scope_kind": scope.kind, "scope_value": scope.value, "now": now}
-    row = db.one(_SQL.window_changes_at, place)
+    row = db.one(_SQL.window_changes_at, {**place_key(owner, scope), "now": now})
     return row[0] if row else None
 
 
@@ -144,15 +148,8 @@ def list_heads(
 
 def find_live(db: Connection, owner: str, scope: Scope, interpretation_hash: bytes) -> Head | None:
     """The live record with that interpretation, if there is one."""
-    row = db.one(
-        _SQL.find_live,
-        {
-            "owner_id": owner,
-            "scope_kind": scope.kind,
-            "scope_value": scope.value,
-            "interpretation_hash": interpretation_hash,
-        },
-    )
+    key = {**place_key(owner, scope), "interpretation_hash": interpretation_hash}
+    row = db.one(_SQL.find_live, key)
     return get_head(db, row[0]) if row else None
 
 
@@ -167,8 +164,8 @@ def load_revision(db: Connection, head: Head, number: int) -> Revision | None:
         revision = _revision(head, row, evidence)
     except (ValueError, TypeError):  # damaged JSON inside a row
         return None
-    place = (head.id, head.owner, head.kind, head.scope_kind, head.scope_value)
-    return revision if row[-1] == checksum_of(place, revision_row(revision), evidence) else None
+    whole = checksum_of(head.place, revision_row(revision), evidence)
+    return revision if row[-1] == whole else None
 
 
 def load_head(db: Connection, head: Head) -> Revision | None:
