@@ -6,8 +6,9 @@ from mash_plugin.chats.reading import chat_of, message_by_id
 from mash_plugin.memory.call import Call
 from mash_plugin.records.evidence import status_of, status_without_source
 from mash_plugin.records.model import Evidence, EvidenceStatus
+from mash_plugin.store.changes import set_evidence_status
 from mash_plugin.store.chats import SQL
-from mash_plugin.store.records import evidence_of_chat, set_evidence_status
+from mash_plugin.store.records import evidence_of_chat
 from mash_plugin.store.sqlite import Connection
 
 

@@ -1,9 +1,9 @@
-"""What a change writes: records, revisions, confirmations, links and removals; no rules."""
+"""What is written of records: revisions, citations, confirmations, links, removals; no rules."""
 
 from typing import Any, NamedTuple
 
 from mash_plugin.records.evidence import is_fresh
-from mash_plugin.records.model import Evidence, Revision, Scope
+from mash_plugin.records.model import Evidence, EvidenceStatus, Revision, Scope
 from mash_plugin.store.forgotten import refuse_forgotten
 from mash_plugin.store.queries import load
 from mash_plugin.store.records import (
@@ -11,7 +11,6 @@ from mash_plugin.store.records import (
     checksum_of,
     evidence_row,
     place_key,
-    recompute_head,
     revision_row,
 )
 from mash_plugin.store.sqlite import Connection
@@ -129,6 +128,22 @@ def delete_record(db: Connection, record_id: str, now: int) -> None:
     db.run(_SQL.delete_record, key)
     db.run(_SQL.insert_tombstone, key)
     db.run(_SQL.queue_removal, key)
+
+
+def set_evidence_status(
+    db: Connection, changes: list[tuple[int, str, EvidenceStatus]], now: int
+) -> None:
+    """Write new states of citations, by row and record, and what follows for their records."""
+    for row, record_id, status in changes:
+        key = {"evidence_id": row, "record_id": record_id, "status": status, "now": now}
+        db.run(_SQL.set_evidence_status, key)
+    for record_id in sorted({record_id for _, record_id, _ in changes}):
+        recompute_head(db, record_id)
+
+
+def recompute_head(db: Connection, record_id: str) -> None:
+    """Stale and confirmed as the evidence of the head now stands."""
+    db.run(_SQL.recompute_head, {"record_id": record_id})
 
 
 def _head_row(

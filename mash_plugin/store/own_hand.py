@@ -3,9 +3,8 @@
 from typing import NamedTuple
 
 from mash_plugin.records.own_hand import Saved
-from mash_plugin.store.changes import unhide
+from mash_plugin.store.changes import recompute_head, unhide
 from mash_plugin.store.queries import load
-from mash_plugin.store.records import recompute_head
 from mash_plugin.store.sqlite import Connection
 
 _SQL = load("own_hand")

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from mash_plugin.compact_json import compact_json
 from mash_plugin.digest import sha256_of
-from mash_plugin.records.model import Body, Evidence, EvidenceStatus, Revision, Scope
+from mash_plugin.records.model import Body, Evidence, Revision, Scope
 from mash_plugin.store.queries import load
 from mash_plugin.store.sqlite import Connection, Row
 
@@ -207,22 +207,6 @@ def evidence_of_chat(db: Connection, chat_id: str) -> Iterator[tuple[int, str, E
     """Every citation of a chat with its row number and its record."""
     for row in db.all(_SQL.evidence_of_chat, {"chat_id": chat_id}):
         yield row[0], row[1], _evidence(row[3:])
-
-
-def set_evidence_status(
-    db: Connection, changes: list[tuple[int, str, EvidenceStatus]], now: int
-) -> None:
-    """Write new states of citations, by row and record, and what follows for their records."""
-    for row, record_id, status in changes:
-        key = {"evidence_id": row, "record_id": record_id, "status": status, "now": now}
-        db.run(_SQL.set_evidence_status, key)
-    for record_id in sorted({record_id for _, record_id, _ in changes}):
-        recompute_head(db, record_id)
-
-
-def recompute_head(db: Connection, record_id: str) -> None:
-    """Stale and confirmed as the evidence of the head now stands."""
-    db.run(_SQL.recompute_head, {"record_id": record_id})
 
 
 def revision_row(revision: Revision) -> dict[str, Any]:

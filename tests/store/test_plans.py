@@ -1,6 +1,7 @@
 """The statements that read many records walk an index and look up what they show, no more."""
 
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ from mash_plugin.store.records import list_heads, window, window_changes_at
 from mash_plugin.store.sqlite import Connection, Database
 from tests.conftest import NOW
 
-SQL = queries.load("records")
+SQL = SimpleNamespace(**vars(queries.load("records")), **vars(queries.load("changes")))
 SCOPE = Scope("repository", "github.com/acme/large")
 WINDOW = 256
 COUNT = 600

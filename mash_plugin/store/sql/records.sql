@@ -132,27 +132,3 @@ SELECT 1 FROM record_tombstones WHERE record_id = :record_id;
 SELECT evidence_id, record_id, revision, chat_id, message_id, quote, purpose, role, author,
   message_text, status, added_by, recorded_at
 FROM evidence WHERE chat_id = :chat_id ORDER BY evidence_id;
-
--- name: set_evidence_status
--- The record is named too: of a row removed meanwhile, another may have the number by now.
-UPDATE evidence SET status = :status, checked_at = :now
-WHERE evidence_id = :evidence_id AND record_id = :record_id;
-
--- name: recompute_head
--- Stale and confirmed as the evidence of the head now stands. Confirmations are judged one by
--- one: a stale one is not counted, and does not make the record stale (R-025).
-UPDATE records SET
-  evidence_stale = EXISTS (
-    SELECT 1 FROM evidence e
-    WHERE e.record_id = records.record_id AND e.revision = records.head_revision
-      AND e.added_by = 'revision'
-      AND (e.status NOT IN ('matching', 'unindexed') OR 'unknown' IN (e.purpose, e.role))),
-  confirmations = (
-    SELECT count(*) FROM confirmations c
-    WHERE c.record_id = records.record_id AND c.revision = records.head_revision
-      AND (
-        SELECT min(e.status IN ('matching', 'unindexed') AND 'unknown' NOT IN (e.purpose, e.role))
-        FROM evidence e
-        WHERE e.record_id = c.record_id AND e.revision = c.revision
-          AND e.message_id = c.message_id))
-WHERE record_id = :record_id;
