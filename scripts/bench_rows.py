@@ -16,6 +16,7 @@ from statistics import median
 import orjson
 from bench_data import Words, typed_line, write_long_transcript
 from bench_place import EVENTS, IDENTITY, Place
+from bench_saving import filled_home, saved_over_mcp, store_bytes, writes_a_second
 from bench_timing import paired_ratio, percentile, resident_mb, time_process
 
 import mash_plugin
@@ -403,6 +404,17 @@ def mask(_place: Place, rounds: int) -> Iterator[Line]:
             yield Line(f"masking of {language}, {note}", speed, "MB/s", least=20)
 
 
+def save(place: Place, rounds: int) -> Iterator[Line]:
+    """`record` end to end in a store of 100,000 records: one agent, then sixteen writers."""
+    with filled_home(place) as environment:
+        times = saved_over_mcp(place, environment, max(rounds, 20) * 10)
+        note = f"median {median(times):.2f} ms of {len(times)}"
+        yield Line("record over MCP, 100,000 records, p99", percentile(times, 0.99), "ms", 50, note)
+        speed = writes_a_second(environment, writers=16, each=max(rounds, 20) * 2)
+        note = f"store of {store_bytes(environment) / 1e6:.0f} MB"
+        yield Line("durable writes a second, 16 writers", speed, "1/s", None, note, least=200)
+
+
 ROWS: dict[str, Callable[[Place, int], Iterator[Line]]] = {
     "hooks": hooks,
     "away": away,
@@ -413,4 +425,5 @@ ROWS: dict[str, Callable[[Place, int], Iterator[Line]]] = {
     "mcp": mcp,
     "search": search,
     "mask": mask,
+    "save": save,
 }
