@@ -2,16 +2,10 @@
 
 from typing import Any
 
-from mash_plugin.errors import Forgotten, NotFound, StoreDamaged
 from mash_plugin.memory.call import Call
 from mash_plugin.memory.denied import Denied
-from mash_plugin.memory.items import (
-    Masking,
-    item_of,
-    kind_fields,
-    masking,
-    status_of_head,
-)
+from mash_plugin.memory.heads import intact_revision, item_of_head, visible_head
+from mash_plugin.memory.items import Masking, kind_fields, masking, status_of_head
 from mash_plugin.memory.scopes import scope_of
 from mash_plugin.records.budget import page, size_of
 from mash_plugin.records.lifecycle import is_in_force
@@ -19,9 +13,7 @@ from mash_plugin.records.model import Revision, Scope
 from mash_plugin.store.records import (
     Head,
     Linked,
-    conflicted_among,
     get_head,
-    is_forgotten,
     list_confirmations,
     list_heads,
     list_links,
@@ -50,27 +42,12 @@ def get_record(call: Call, request: dict[str, Any]) -> Item:
     """
     shown, denied = masking(call.settings), Denied(call)
     with call.store.reading() as db:
-        head = get_head(db, request["id"])
-        _refuse_forgotten(db, head, request["id"])
-        if head is None:
-            raise NotFound(f"There is no record {request['id']!r}; see list_records.")
+        head = visible_head(db, request["id"])
         if denied.has_scope(head.scope_kind, head.scope_value):
             raise denied.refusal(f"record {head.id}")
-        revision = load_head(db, head)
-        if revision is None:
-            call.on_damaged(head.id)
-            raise StoreDamaged(
-                f"Record {head.id} does not fit its checksum and is not shown. Run `mash doctor`."
-            )
-        status, conflicted = status_of_head(head, call.now), _conflict(db, head, call.now)
-        body: Item = {
-            "record": item_of(head, revision, status, conflicted, shown),
-            "revisions": [],
-            "next_before_revision": MAX_NUMBER,
-            "links": [],
-            "next_link_offset": MAX_NUMBER,
-        }
-        room = PAGE_BYTES - size_of(body)
+        revision = intact_revision(call, db, head)
+        record = item_of_head(call, db, head, revision)
+        room = PAGE_BYTES - size_of(_page_of_record(record, [], MAX_NUMBER, [], MAX_NUMBER))
         if not request["history"]:
             revisions, next_before = [_revision_json(db, head, revision, shown)], None
             room -= size_of(revisions)
@@ -79,8 +56,18 @@ def get_record(call: Call, request: dict[str, Any]) -> Item:
             links, next_link = _links(db, call, head, request["link_offset"], LINK_BYTES, shown)
             room -= size_of(links)
             revisions, next_before = _revisions(db, call, head, request, room, shown)
+    return _page_of_record(record, revisions, next_before, links, next_link)
+
+
+def _page_of_record(
+    record: Item,
+    revisions: list[Item],
+    next_before: int | None,
+    links: list[Item],
+    next_link: int | None,
+) -> Item:
     return {
-        "record": body["record"],
+        "record": record,
         "revisions": revisions,
         "next_before_revision": next_before,
         "links": links,
@@ -88,19 +75,8 @@ def get_record(call: Call, request: dict[str, Any]) -> Item:
     }
 
 
-def _refuse_forgotten(db: Connection, head: Head | None, record_id: str) -> None:
-    if head is None and is_forgotten(db, record_id):
-        raise Forgotten(f"Record {record_id} was removed; its text is gone.")
-    if head is not None and head.hidden_at is not None:
-        raise Forgotten(
-            f"Record {record_id} was forgotten by an agent and is removed for good a day later."
-            " Until then the person can bring it back: `mash undo`."
-        )
-
-
 def list_records(call: Call, request: dict[str, Any]) -> Item:
     """One page of all records; the current-only test follows the paging (R-094)."""
-    shown = masking(call.settings)
     start, limit = request["offset"], request["limit"]
     denied = Denied(call)
     scope = scope_of(request["scope"]) if "scope" in request else None
@@ -123,7 +99,7 @@ def list_records(call: Call, request: dict[str, Any]) -> Item:
         for position, head in enumerate(heads[:limit]):
             if denied.has_scope(head.scope_kind, head.scope_value):
                 continue
-            item = _listed(db, call, head, request["include_inactive"], shown)
+            item = _listed(db, call, head, request["include_inactive"])
             if item is None:
                 continue
             cost = size_of(item) + bool(records)
@@ -140,21 +116,14 @@ def _listed_page(records: list[Item], next_offset: int | None) -> Item:
     return page if next_offset is None else {**page, "more": True}
 
 
-def _listed(
-    db: Connection, call: Call, head: Head, include_inactive: bool, shown: Masking
-) -> Item | None:
-    status = status_of_head(head, call.now)
-    if status != "current" and not include_inactive:
+def _listed(db: Connection, call: Call, head: Head, include_inactive: bool) -> Item | None:
+    if status_of_head(head, call.now) != "current" and not include_inactive:
         return None
     revision = load_head(db, head)
     if revision is None:
         call.on_damaged(head.id)
         return None
-    return item_of(head, revision, status, _conflict(db, head, call.now), shown)
-
-
-def _conflict(db: Connection, head: Head, now: int) -> bool:
-    return bool(conflicted_among(db, [head.id], now))
+    return item_of_head(call, db, head, revision)
 
 
 def _revisions(

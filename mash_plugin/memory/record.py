@@ -5,16 +5,15 @@ from typing import Any
 
 from mash_plugin.errors import (
     DuplicateRecord,
-    Forgotten,
     NotFound,
     RecordsDisabled,
     RevisionConflict,
-    StoreDamaged,
 )
 from mash_plugin.memory.call import Call
 from mash_plugin.memory.denied import Denied
 from mash_plugin.memory.drafts import Draft, cite, prepare, saving_session, tokens_of
 from mash_plugin.memory.forget import KEEP_HIDDEN_MS, after_removal, remove_record
+from mash_plugin.memory.heads import intact_revision, visible_head
 from mash_plugin.memory.items import status_of_head
 from mash_plugin.memory.operation import Operation
 from mash_plugin.memory.scopes import scope_of
@@ -40,7 +39,7 @@ from mash_plugin.store.changes import (
 )
 from mash_plugin.store.failpoint import failpoint
 from mash_plugin.store.operations import identity_of
-from mash_plugin.store.records import Head, find_live, get_head, is_forgotten, load_head
+from mash_plugin.store.records import Head, find_live, get_head
 from mash_plugin.store.sqlite import Connection
 
 BACKUPS_KEEP = (
@@ -284,13 +283,7 @@ def _read_expected(call: Call, operation: Operation, at: Json) -> tuple[Head, Re
     with call.store.reading() as db:
         head = _expect(db, operation, at)
         Denied(call).refuse_scope(head.scope)
-        revision = load_head(db, head)
-    if revision is None:
-        call.on_damaged(head.id)
-        raise StoreDamaged(
-            f"Record {head.id} does not fit its checksum and is not changed. Run `mash doctor`."
-        )
-    return head, revision
+        return head, intact_revision(call, db, head)
 
 
 def _expect(db: Connection, operation: Operation, at: Json) -> Head:
@@ -298,16 +291,9 @@ def _expect(db: Connection, operation: Operation, at: Json) -> Head:
 
     Raises NotFound, Forgotten or RevisionConflict.
     """
-    head = get_head(db, at["id"])
-    if head is None or head.owner != operation.owner:
-        if is_forgotten(db, at["id"]):
-            raise Forgotten(f"Record {at['id']} was removed; its text is gone.")
+    head = visible_head(db, at["id"])
+    if head.owner != operation.owner:
         raise NotFound(f"There is no record {at['id']!r} of this owner; see list_records.")
-    if head.hidden_at is not None:
-        raise Forgotten(
-            f"Record {head.id} was forgotten and is about to be removed; the person can still bring"
-            " it back with `mash undo`."
-        )
     if head.revision != at["revision"]:
         raise RevisionConflict(
             f"Record {head.id} is at revision {head.revision}, not {at['revision']}: read it again"

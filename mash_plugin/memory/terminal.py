@@ -13,13 +13,13 @@ from mash_plugin.errors import (
     NotFound,
     RecordsDisabled,
     RevisionConflict,
-    StoreDamaged,
 )
 from mash_plugin.memory.call import Call
 from mash_plugin.memory.denied import Denied
 from mash_plugin.memory.drafts import refuse_private, tokens_of
 from mash_plugin.memory.forget import KEEP_HIDDEN_MS, after_removal, remove_record
-from mash_plugin.memory.items import item_of, masking, status_of_head
+from mash_plugin.memory.heads import intact_revision, item_of_head, refuse_removed
+from mash_plugin.memory.items import masking
 from mash_plugin.memory.reading import get_record
 from mash_plugin.records.duplicates import interpretation_hash
 from mash_plugin.records.model import Body, Revision
@@ -29,7 +29,6 @@ from mash_plugin.store.operations import identity_of
 from mash_plugin.store.own_hand import ids_from, list_saved
 from mash_plugin.store.records import (
     Head,
-    conflicted_among,
     get_head,
     is_forgotten,
     load_head,
@@ -107,8 +106,7 @@ def find_id(db: Connection, start: str) -> str:
     """The record whose ID this is, or begins so; raises NotFound, Forgotten, InvalidArgument."""
     if get_head(db, start) is not None:
         return start
-    if is_forgotten(db, start):
-        raise Forgotten(f"Record {start} was removed; its text is gone.")
+    refuse_removed(db, start)
     if len(start) < SHORTEST_START:
         raise InvalidArgument(
             f"{start!r} is too short: give at least {SHORTEST_START} characters of the record's ID."
@@ -222,13 +220,7 @@ def _current(call: Call, db: Connection, head: Head) -> Revision:
         raise InvalidState(
             f"Record {head.id} was imported from another owner: it can be forgotten, not changed."
         )
-    revision = load_head(db, head)
-    if revision is None:
-        call.on_damaged(head.id)
-        raise StoreDamaged(
-            f"Record {head.id} does not fit its checksum and is not changed. Run `mash doctor`."
-        )
-    return revision
+    return intact_revision(call, db, head)
 
 
 def _item(call: Call, db: Connection, head: Head) -> Json:
@@ -236,6 +228,4 @@ def _item(call: Call, db: Connection, head: Head) -> Json:
     revision = load_head(db, head)
     if revision is None or Denied(call).has_scope(head.scope_kind, head.scope_value):
         return {"record": {"id": head.id, "revision": head.revision, "kind": head.kind}}
-    status = status_of_head(head, call.now)
-    conflicted = bool(conflicted_among(db, [head.id], call.now))
-    return {"record": item_of(head, revision, status, conflicted, masking(call.settings))}
+    return {"record": item_of_head(call, db, head, revision)}
