@@ -61,7 +61,7 @@ def get_chat(call: Call, request: dict[str, Any]) -> dict[str, Any]:
     with call.chats.database.reading() as db:
         chat = reading.chat_of(db, request["id"])
         if chat is None:
-            raise ChatNotFound(f"No chat has the ID {request['id']!r}; see list_chats.")
+            raise ChatNotFound(f"No chat {request['id']!r} in the index; see list_chats.")
         Denied(call).refuse_chat(chat)
         if request.get("message_id"):
             message = reading.message_by_id(db, request["message_id"], chat.id)

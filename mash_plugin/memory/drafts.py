@@ -4,11 +4,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from mash_plugin.chats.private import repeats_private_text
-from mash_plugin.chats.reading import chat_by_session, chat_of, messages_newest_first
+from mash_plugin.chats.reading import chat_by_session, messages_newest_first
 from mash_plugin.credentials import credential_kind
-from mash_plugin.errors import ChatNotFound, CredentialText, PrivateText, ScopeMismatch
+from mash_plugin.errors import CredentialText, PrivateText, ScopeMismatch
 from mash_plugin.memory.call import Call
 from mash_plugin.memory.cite import resolve_citations
+from mash_plugin.memory.scopes import known_chat
 from mash_plugin.privacy import split_private
 from mash_plugin.records.authority import Cited, warnings_of
 from mash_plugin.records.duplicates import interpretation_hash
@@ -97,11 +98,7 @@ def _resolve(call: Call, scope: Scope, citations: Sequence[Json]) -> list[Cited]
         return resolve_citations(call, scope, citations)
     except ScopeMismatch:
         if scope.kind == "chat":
-            with call.chats.database.reading() as db:
-                if chat_of(db, scope.value) is None:
-                    raise ChatNotFound(
-                        f"No chat {scope.value!r} in the index; see list_chats."
-                    ) from None
+            known_chat(call.chats, scope.value)
         raise
 
 

@@ -3,9 +3,8 @@
 from collections.abc import Iterable
 from typing import Any
 
-from mash_plugin.chats.reading import Chat, chat_of
+from mash_plugin.chats.reading import Chat
 from mash_plugin.errors import (
-    ChatNotFound,
     MashError,
     RecordsDisabled,
     ScopeMismatch,
@@ -16,7 +15,7 @@ from mash_plugin.memory.denied import Denied
 from mash_plugin.memory.drafts import Draft, prepare, refuse_private
 from mash_plugin.memory.operation import Operation
 from mash_plugin.memory.record import save_draft
-from mash_plugin.memory.scopes import chat_in_scope, scope_json, scope_of
+from mash_plugin.memory.scopes import chat_in_scope, known_chat, scope_json, scope_of
 from mash_plugin.records.authority import check_authority
 from mash_plugin.records.model import Scope
 from mash_plugin.records.transitions import check_created_state
@@ -74,7 +73,7 @@ def extract_records(call: Call, request: Json) -> Json:
         if replay := operation.replay(db):
             return replay
         refuse_forgotten(db, [chat.id])
-        _refuse_changed(_chat(call, chat.id), request)
+        _refuse_changed(known_chat(call.chats, chat.id), request)
         receipt = {
             "chat_id": chat.id,
             "source_fingerprint": request["source_fingerprint"],
@@ -90,20 +89,12 @@ def _chat_to_review(call: Call, chat_id: str, scope: Scope) -> Chat:
     """The chat with what its transcript holds by now; raises where it may not be reviewed so."""
     denied = Denied(call)
     denied.refuse_scope(scope)
-    chat = _chat(call, chat_id)
+    chat = known_chat(call.chats, chat_id)
     denied.refuse_chat(chat)
     chat_in_scope(scope, [chat])
     for agent, path in _transcripts(call, chat):
         call.chats.refresh_path(agent, path, call.now)
-    return _chat(call, chat_id)
-
-
-def _chat(call: Call, chat_id: str) -> Chat:
-    with call.chats.database.reading() as db:
-        chat = chat_of(db, chat_id)
-    if chat is None:
-        raise ChatNotFound(f"No chat {chat_id!r} in the index; see list_chats.")
-    return chat
+    return known_chat(call.chats, chat_id)
 
 
 def _transcripts(call: Call, chat: Chat) -> list[tuple[str, str]]:

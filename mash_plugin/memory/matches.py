@@ -2,12 +2,10 @@
 
 from typing import Any
 
-from mash_plugin.chats.reading import chat_of
-from mash_plugin.errors import ChatNotFound
 from mash_plugin.memory.call import Call
 from mash_plugin.memory.denied import Denied
 from mash_plugin.memory.items import item_of, masking, status_of_head
-from mash_plugin.memory.scopes import scope_of
+from mash_plugin.memory.scopes import known_chat, scope_of
 from mash_plugin.records.duplicates import interpretation_hash
 from mash_plugin.records.model import Body, Scope
 from mash_plugin.records.similarity import Likeness, compare, wording_of
@@ -53,9 +51,7 @@ def find_record_matches(call: Call, request: dict[str, Any]) -> Item:
             if len(matches) == SHOWN:
                 break
     if scope.kind == "chat" and not heads:
-        with call.chats.database.reading() as chats:
-            if chat_of(chats, scope.value) is None:
-                raise ChatNotFound(f"No chat {scope.value!r} in the index; see list_chats.")
+        known_chat(call.chats, scope.value)
     return {"matches": matches, "scan_limited": len(heads) > LOOKED_AT}
 
 

@@ -6,11 +6,9 @@ from functools import cache
 from heapq import merge
 from typing import Any
 
-from mash_plugin.chats.reading import chat_of
-from mash_plugin.errors import ChatNotFound
 from mash_plugin.memory.call import Call
 from mash_plugin.memory.items import item_of, masking, status_of_head
-from mash_plugin.memory.scopes import scope_of
+from mash_plugin.memory.scopes import known_chat, scope_of
 from mash_plugin.memory.windows import Placed, Window, review_window
 from mash_plugin.records.budget import pack
 from mash_plugin.records.files import mentions_path
@@ -50,9 +48,7 @@ def recall_records(call: Call, request: dict[str, Any]) -> Item:
         is_fit=lambda _head, _revision: True,
     )
     if scope.kind == "chat" and not packet["records"]:
-        with call.chats.database.reading() as db:
-            if chat_of(db, scope.value) is None:
-                raise ChatNotFound(f"No chat {scope.value!r} in the index; see list_chats.")
+        known_chat(call.chats, scope.value)
     return packet
 
 

@@ -4,9 +4,10 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
+from mash_plugin.chats.index import ChatIndex
 from mash_plugin.chats.project import shared_place
-from mash_plugin.chats.reading import Chat
-from mash_plugin.errors import ScopeMismatch
+from mash_plugin.chats.reading import Chat, chat_of
+from mash_plugin.errors import ChatNotFound, ScopeMismatch
 from mash_plugin.records.model import Scope
 
 _VALUE = {"repository": "identity", "local_project": "path", "chat": "id"}
@@ -32,6 +33,15 @@ def real_folder(path: str) -> str:
     if not os.path.isdir(path):
         return os.path.normpath(path)
     return shared_place(os.path.realpath(path))
+
+
+def known_chat(index: ChatIndex, chat_id: str) -> Chat:
+    """The chat of that ID; raises ChatNotFound."""
+    with index.database.reading() as db:
+        chat = chat_of(db, chat_id)
+    if chat is None:
+        raise ChatNotFound(f"No chat {chat_id!r} in the index; see list_chats.")
+    return chat
 
 
 def chat_in_scope(scope: Scope, chats: Sequence[Chat]) -> Chat:
