@@ -39,7 +39,7 @@ COMMANDS = {
     "terminal_show": ("mash_plugin.memory.terminal", "show"),
     "terminal_hidden": ("mash_plugin.memory.terminal", "list_hidden"),
     "terminal_change": ("mash_plugin.memory.terminal", "change"),
-    "terminal_withdraw": ("mash_plugin.memory.taking_back", "withdraw_session"),
+    "terminal_withdraw": ("mash_plugin.memory.withdraw_session", "withdraw_session"),
 }
 """What the person's own commands ask: neither `mash mcp` nor `mash call` passes these on."""
 FOLLOWED = "log_events"

@@ -4,6 +4,7 @@ Only commands that asked a person on a terminal call these; no tool leads here. 
 changes first tells what it would do, and is then made only if that is still so.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 from mash_plugin.errors import (
@@ -23,13 +24,14 @@ from mash_plugin.memory.items import masking
 from mash_plugin.memory.reading import get_record
 from mash_plugin.records.duplicates import interpretation_hash
 from mash_plugin.records.model import Body, Revision
-from mash_plugin.records.own_hand import established, reworded, withdrawn
+from mash_plugin.records.terminal import established, reworded, withdrawn
 from mash_plugin.store.changes import add_revision, hidden_records, unhide
 from mash_plugin.store.operations import identity_of
-from mash_plugin.store.own_hand import ids_from, list_saved
+from mash_plugin.store.provenance import list_saved
 from mash_plugin.store.records import (
     Head,
     get_head,
+    ids_from,
     is_forgotten,
     load_head,
     load_revision,
@@ -38,7 +40,7 @@ from mash_plugin.store.sqlite import Connection
 
 SHORTEST_START = 8
 NAMED = 5
-"""How many of the records that an ambiguous beginning fits are named."""
+"""How many of the IDs that an ambiguous beginning fits are named."""
 Json = dict[str, Any]
 
 
@@ -116,6 +118,11 @@ def find_id(db: Connection, start: str) -> str:
         raise NotFound(
             f"There is no record whose ID begins with {start!r}; `mash records --all` lists them."
         )
+    return only_one(start, found)
+
+
+def only_one(start: str, found: Sequence[str]) -> str:
+    """The ID that begins so; raises InvalidArgument where several do."""
     if len(found) > 1:
         more = " and more" if len(found) > NAMED else ""
         raise InvalidArgument(

@@ -115,6 +115,11 @@ def get_head(db: Connection, record_id: str) -> Head | None:
     return Head._make(row) if row else None
 
 
+def ids_from(db: Connection, start: str, count: int) -> list[str]:
+    """The IDs of records, hidden ones included, that begin so."""
+    return [row[0] for row in db.all(_SQL.ids_from, {"start": start, "count": count})]
+
+
 def is_forgotten(db: Connection, record_id: str) -> bool:
     """Whether a record of that ID was removed."""
     return db.one(_SQL.is_forgotten, {"record_id": record_id}) is not None
@@ -201,6 +206,11 @@ def list_links(db: Connection, record_id: str, start: int, count: int) -> list[L
     """Links in both directions, oldest first."""
     key = {"record_id": record_id, "start": start, "count": count}
     return [Linked(*row[1:]) for row in db.all(_SQL.list_links, key)]
+
+
+def replacements(db: Connection, record_id: str) -> list[str]:
+    """The records that superseded this one."""
+    return [row[0] for row in db.all(_SQL.replacements, {"record_id": record_id})]
 
 
 def evidence_of_chat(db: Connection, chat_id: str) -> Iterator[tuple[int, str, Evidence]]:

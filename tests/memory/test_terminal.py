@@ -18,7 +18,8 @@ from mash_plugin.errors import (
     RecordsDisabled,
     RevisionConflict,
 )
-from mash_plugin.memory import log, taking_back, terminal
+from mash_plugin.memory import log, terminal
+from mash_plugin.memory.withdraw_session import withdraw_session
 from mash_plugin.protocol import tool_schemas, validate
 from mash_plugin.protocol.commands import COMMANDS as REQUESTS
 from tests.conftest import CHOICE, QUESTION, SPLIT, Json, Memory, Shop
@@ -35,7 +36,7 @@ def ask(memory: Memory, method: str, **request: Any) -> Json:
         "terminal_show": terminal.show,
         "terminal_hidden": terminal.list_hidden,
         "terminal_change": terminal.change,
-        "terminal_withdraw": taking_back.withdraw_session,
+        "terminal_withdraw": withdraw_session,
     }[method]
     call = memory.call._replace(now=memory.clock.now)
     return run(call, validate(method, request, REQUESTS))

@@ -50,6 +50,11 @@ WHERE r.begins_at <= :now AND :now < r.ends_at
 -- Also of a hidden record, since undo and removal start from it; its readers look at hidden_at.
 SELECT * FROM heads WHERE record_id = :record_id;
 
+-- name: ids_from
+-- IDs that begin so, through the primary key.
+SELECT record_id FROM records
+WHERE record_id >= :start AND record_id < :start || char(1114111) ORDER BY record_id LIMIT :count;
+
 -- name: list_heads
 -- One page of the complete list; every filter is optional and tests the head (R-095). All of them
 -- stand in the index records_list, so that only what is shown is looked up.
@@ -124,6 +129,10 @@ SELECT l.link_id, 'incoming', l.relation, l.recorded_at, o.record_id, o.head_rev
 FROM links l JOIN records o ON o.record_id = l.from_record
 WHERE l.to_record = :record_id AND o.hidden_at IS NULL
 ORDER BY 1, 2 LIMIT :count OFFSET :start;
+
+-- name: replacements
+SELECT from_record FROM links WHERE to_record = :record_id AND relation = 'supersedes'
+ORDER BY link_id;
 
 -- name: is_forgotten
 SELECT 1 FROM record_tombstones WHERE record_id = :record_id;

@@ -4,7 +4,7 @@ import pytest
 
 from mash_plugin.errors import InvalidArgument, InvalidState, InvalidTransition
 from mash_plugin.records.model import LIVE_STATES, RETIRED_STATES, Body
-from mash_plugin.records.own_hand import (
+from mash_plugin.records.terminal import (
     Saved,
     TakenBack,
     established,

@@ -1,9 +1,4 @@
--- What the person's own commands ask of the store: by the beginning of an ID, and by session.
-
--- name: ids_from
--- IDs that begin so, through the primary key.
-SELECT record_id FROM records
-WHERE record_id >= :start AND record_id < :start || char(1114111) ORDER BY record_id LIMIT :count;
+-- Which session saved what.
 
 -- name: sessions_from
 -- Sessions that saved or hid anything and whose ID begins so.
@@ -44,7 +39,3 @@ DELETE FROM confirmations WHERE session_id = :session_id;
 
 -- name: delete_link
 DELETE FROM links WHERE link_id = :link_id;
-
--- name: replacements
-SELECT from_record FROM links WHERE to_record = :record_id AND relation = 'supersedes'
-ORDER BY link_id;

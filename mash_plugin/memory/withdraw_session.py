@@ -6,28 +6,22 @@ from typing import Any, NamedTuple
 from mash_plugin.chats.reading import chat_of
 from mash_plugin.compact_json import compact_json
 from mash_plugin.digest import sha256_of
-from mash_plugin.errors import (
-    ChatNotFound,
-    InvalidArgument,
-    NotFound,
-    RevisionConflict,
-)
+from mash_plugin.errors import ChatNotFound, InvalidArgument, NotFound, RevisionConflict
 from mash_plugin.memory.call import Call
 from mash_plugin.memory.denied import Denied
 from mash_plugin.memory.items import Masking, masking
-from mash_plugin.memory.terminal import NAMED, SHORTEST_START, write
-from mash_plugin.records.own_hand import TakenBack, taken_back, withdrawn
+from mash_plugin.memory.terminal import NAMED, SHORTEST_START, only_one, write
+from mash_plugin.records.terminal import TakenBack, taken_back, withdrawn
 from mash_plugin.store.operations import identity_of
-from mash_plugin.store.own_hand import (
+from mash_plugin.store.provenance import (
     OfSession,
     list_saved,
     of_session,
     records_of_session,
-    replacements,
     sessions_from,
     take_back,
 )
-from mash_plugin.store.records import Head, get_head, load_head, load_revision
+from mash_plugin.store.records import Head, get_head, load_head, load_revision, replacements
 from mash_plugin.store.sqlite import Connection
 
 Json = dict[str, Any]
@@ -97,13 +91,7 @@ def _session(call: Call, db: Connection, request: Json) -> str:
         return chat.session_id
     start: str = request["session_id"]
     found = sessions_from(db, start, NAMED + 1) if len(start) >= SHORTEST_START else [start]
-    if start in found or not found:
-        return start
-    if len(found) > 1:
-        raise InvalidArgument(
-            f"{start!r} is the beginning of {', '.join(found[:NAMED])}; give more of the ID."
-        )
-    return found[0]
+    return start if start in found or not found else only_one(start, found)
 
 
 def _plan(db: Connection, session_id: str) -> _Plan:

@@ -1,13 +1,13 @@
-"""Records by the beginning of their ID, and everything that one session saved, as rows."""
+"""Which session saved what, and taking back everything of one; no rules."""
 
 from typing import NamedTuple
 
-from mash_plugin.records.own_hand import Saved
+from mash_plugin.records.terminal import Saved
 from mash_plugin.store.changes import recompute_head, unhide
 from mash_plugin.store.queries import load
 from mash_plugin.store.sqlite import Connection
 
-_SQL = load("own_hand")
+_SQL = load("provenance")
 
 
 class SavedLink(NamedTuple):
@@ -26,11 +26,6 @@ class OfSession(NamedTuple):
     """(record, revision, message)"""
     links: tuple[SavedLink, ...]
     hidden: tuple[str, ...]
-
-
-def ids_from(db: Connection, start: str, count: int) -> list[str]:
-    """The IDs of records, hidden ones included, that begin so."""
-    return [row[0] for row in db.all(_SQL.ids_from, {"start": start, "count": count})]
 
 
 def sessions_from(db: Connection, start: str, count: int) -> list[str]:
@@ -56,11 +51,6 @@ def of_session(db: Connection, session_id: str) -> OfSession:
         tuple(SavedLink(*row) for row in db.all(_SQL.links_of_session, key)),
         tuple(row[0] for row in db.all(_SQL.hidden_by_session, key)),
     )
-
-
-def replacements(db: Connection, record_id: str) -> list[str]:
-    """The records that superseded this one."""
-    return [row[0] for row in db.all(_SQL.replacements, {"record_id": record_id})]
 
 
 def take_back(db: Connection, session_id: str, found: OfSession) -> None:
