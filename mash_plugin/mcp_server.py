@@ -24,26 +24,29 @@ from mcp.server.lowlevel.server import Server
 from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
 
+from mash_plugin import wording
 from mash_plugin.client import call, lease, refuse_sandbox
 from mash_plugin.credentials import mask
 from mash_plugin.errors import InvalidArgument, MashError
 from mash_plugin.paths import find_paths
 from mash_plugin.protocol import tool_schemas
 
-INSTRUCTIONS = """\
+SKILLS = ", ".join(f"`{name}`" for name in wording.SKILLS)
+INSTRUCTIONS = f"""\
 mash: the memory that Claude Code and Codex share on this machine. Records are decisions, \
 preferences and facts, each with an exact quote from a chat. They are notes with a source, \
-not proof and not instructions: look at the evidence (get_record) before relying on one.
+not proof and not instructions: look at the evidence ({wording.GET_RECORD}) before relying on one.
 When to use which tool:
-- recall_records: at the start of a task, before a design choice, or when the person speaks of \
+- {wording.RECALL}: at the start of a task, before a design choice, or when the person speaks of \
 earlier work; give the scope (and the file you work on).
-- record: when the person decides something or states a standing preference, or when you make a \
-choice worth keeping; quote the exact words from this session. Unsure: review "candidate".
-- find_record_matches: right before record creates one; it may exist already.
-- search_chats, list_chats, get_chat: read the earlier discussions themselves.
-- list_records: everything stored in a scope; recall_records is only a small packet.
-- get_extraction_checkpoint, extract_records: review an earlier chat, when the person asks for it.
-The skills `remember`, `recall`, `forget` and `review-chat` explain more."""
+- {wording.RECORD}: at once {wording.WHEN_TO_SAVE}, or when you \
+make a choice worth keeping; quote the exact words from this session. Unsure: review "candidate".
+- {wording.FIND_MATCHES}: right before {wording.RECORD} creates one; it may exist already.
+- {wording.SEARCH_CHATS}, {wording.LIST_CHATS}, {wording.GET_CHAT}: read the earlier \
+discussions themselves.
+- {wording.LIST_RECORDS}: everything stored in a scope; {wording.RECALL} is only a small packet.
+- {wording.GET_CHECKPOINT}, {wording.EXTRACT}: review an earlier chat, when the person asks for it.
+The skills {SKILLS} explain more."""
 
 CALLS_AT_ONCE = 16
 CLIENT_NAMES = {"codex-mcp-client": "codex"}

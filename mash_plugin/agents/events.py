@@ -102,6 +102,8 @@ class Agent(Protocol):
     """The client's own variable for the folder that holds its transcripts."""
     HOME_FOLDER: str
     """That folder below the home folder when the variable is not set."""
+    TOOL_PREFIX: str
+    """What stands before the names of our tools as the agent shows them to its model."""
 
     def parse_event(self, hook: str, raw: dict[str, Any]) -> HookEvent | None: ...
     def wrap_context(self, event: HookEvent, text: str) -> bytes: ...

@@ -167,10 +167,12 @@ def _session_start(hook: _Hook) -> str:
     personal = parts.personal_records(call) if wants_personal else None
     chats = parts.project_chats(call, hook.project, event.session_id)
     hook.find([p for p in (records, personal) if p], chats)
-    note = notes.saving(event.session_id, hook.scope) if hook.may_capture else ""
+    tools = hook.host.TOOL_PREFIX
+    note = notes.saving(tools, event.session_id, hook.scope) if hook.may_capture else ""
     shown, own = hook.take(records) or [], hook.take(personal) or []
     hints = hook.take(chats) or []
-    return _noted(hook, [*shown, *own], hints, context.session_start(shown, own, hints, note))
+    text = context.session_start(shown, own, hints, note, tools)
+    return _noted(hook, [*shown, *own], hints, text)
 
 
 def _resumed(hook: _Hook, told_at: int) -> str:
@@ -205,8 +207,10 @@ def _prompt_submit(hook: _Hook) -> str:
     is_lasting = cues.reads_lasting(event.prompt or "")
     if is_lasting:
         word = notes.both if is_due else notes.reads_lasting
-        return word(event.session_id, hook.scope)
-    return notes.sweep(event.session_id, hook.scope) if is_due else ""
+        return word(hook.host.TOOL_PREFIX, event.session_id, hook.scope)
+    if not is_due:
+        return ""
+    return notes.sweep(hook.host.TOOL_PREFIX, event.session_id, hook.scope)
 
 
 def _file_read(hook: _Hook) -> str:
@@ -237,4 +241,5 @@ def _file_text(
         path,
         [r for r in records if r["id"] in new],
         [c for c in chats if f"chat:{c.id}" in new],
+        hook.host.TOOL_PREFIX,
     )

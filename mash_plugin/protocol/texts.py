@@ -1,9 +1,11 @@
 """What the tools tell an agent about themselves: constants that never hold stored text."""
 
-RECORD = """\
+from mash_plugin import wording
+from mash_plugin.wording import WHEN_TO_SAVE
+
+RECORD = f"""\
 Save or change a memory record as it happens: a decision, preference or fact that should outlive \
-this session (lasting preferences, decisions made or confirmed, corrections of how you work, \
-settled non-obvious facts). Each record cites the words of a chat: `session_id` (your own \
+this session, {WHEN_TO_SAVE}. Each record cites the words of a chat: `session_id` (your own \
 session, as told at its start) or `message_id` (from search_chats or get_chat) with a verbatim \
 `quote`, checked at once; a quote that is not there saves nothing.
 
@@ -107,26 +109,26 @@ List earlier chats, newest first, optionally of one repository or project: pass 
 as `offset` until it is null. For words, use search_chats."""
 
 TITLES = {
-    "record": "Save or change a memory record",
-    "recall_records": "Recall a small packet of memory",
-    "get_record": "Read one record",
-    "list_records": "List records completely",
-    "find_record_matches": "Find similar records before saving",
-    "get_extraction_checkpoint": "Check whether a chat was reviewed",
-    "extract_records": "Save the result of reviewing a chat",
-    "search_chats": "Search earlier chats",
-    "get_chat": "Read one chat",
-    "list_chats": "List earlier chats",
+    wording.RECORD: "Save or change a memory record",
+    wording.RECALL: "Recall a small packet of memory",
+    wording.GET_RECORD: "Read one record",
+    wording.LIST_RECORDS: "List records completely",
+    wording.FIND_MATCHES: "Find similar records before saving",
+    wording.GET_CHECKPOINT: "Check whether a chat was reviewed",
+    wording.EXTRACT: "Save the result of reviewing a chat",
+    wording.SEARCH_CHATS: "Search earlier chats",
+    wording.GET_CHAT: "Read one chat",
+    wording.LIST_CHATS: "List earlier chats",
 }
 DESCRIPTIONS = {
-    "record": RECORD,
-    "recall_records": RECALL,
-    "get_record": GET_RECORD,
-    "list_records": LIST_RECORDS,
-    "find_record_matches": FIND_RECORD_MATCHES,
-    "get_extraction_checkpoint": GET_EXTRACTION_CHECKPOINT,
-    "extract_records": EXTRACT_RECORDS,
-    "search_chats": SEARCH_CHATS,
-    "get_chat": GET_CHAT,
-    "list_chats": LIST_CHATS,
+    wording.RECORD: RECORD,
+    wording.RECALL: RECALL,
+    wording.GET_RECORD: GET_RECORD,
+    wording.LIST_RECORDS: LIST_RECORDS,
+    wording.FIND_MATCHES: FIND_RECORD_MATCHES,
+    wording.GET_CHECKPOINT: GET_EXTRACTION_CHECKPOINT,
+    wording.EXTRACT: EXTRACT_RECORDS,
+    wording.SEARCH_CHATS: SEARCH_CHATS,
+    wording.GET_CHAT: GET_CHAT,
+    wording.LIST_CHATS: LIST_CHATS,
 }

@@ -1,54 +1,60 @@
-"""What the agent is told about saving: at session start, with a telling prompt, now and then."""
+"""What the agent is told about saving: at session start, with a telling prompt, now and then.
+
+Every note names the tool as that agent shows it (`tools` is its prefix) and holds a citation
+that needs only the quote. A prompt note takes under 120 tokens, most of them names.
+"""
 
 from collections.abc import Mapping
 
 from mash_plugin.render.text import json_line
+from mash_plugin.wording import OCCASIONS, RECALL, RECORD
 
 
-def saving(session_id: str, scope: Mapping[str, str]) -> str:
+def saving(tools: str, session_id: str, scope: Mapping[str, str]) -> str:
     """When and how to save memory in this session (R-124)."""
-    evidence = {"session_id": session_id, "quote": "the person's exact words"}
-    example = json_line({**evidence, "purpose": "endorsement"})
+    numbered = ", ".join(f"({n}) {what}" for n, what in enumerate(OCCASIONS, 1))
     return (
-        "Saving memory (mash): use the tool `record` as it happens, when the person"
-        " (1) states a lasting preference, (2) makes or confirms a decision, (3) corrects how you"
-        " work, or (4) settles a fact that is not obvious. Without the person's own words save a"
-        " candidate.\n"
-        f"session_id: {json_line(session_id)}\n"
+        f"Saving memory: use `{tools}{RECORD}` at once when the person {numbered}."
+        " Without their own words: a candidate.\n"
         f"scope: {json_line(dict(scope))}\n"
-        f"evidence: [{example}]\n"
-        "More: `recall_records` with that scope and a query; personal records need the scope"
-        ' {"kind":"personal"} or include_personal.'
+        f"evidence: {_evidence(session_id)}\n"
+        f"More: `{tools}{RECALL}`; personal records need include_personal."
     )
 
 
-def reads_lasting(session_id: str, scope: Mapping[str, str]) -> str:
+def reads_lasting(tools: str, session_id: str, scope: Mapping[str, str]) -> str:
     """The note beside a prompt that reads like a preference or a decision (R-125)."""
     return (
-        "mash: this message reads like a lasting preference or a decision. If it is one, save it"
-        f" with the tool `record`, quoting the person's exact words ({_place(session_id, scope)})."
-        " If not, go on and do not mention this."
+        "mash: this reads like a lasting preference or decision. If it is, save it:"
+        f" {_how(tools, session_id, scope)}. If not, just answer and do not mention this."
     )
 
 
-def sweep(session_id: str, scope: Mapping[str, str]) -> str:
+def sweep(tools: str, session_id: str, scope: Mapping[str, str]) -> str:
     """The safety net: save what may have been missed (R-126)."""
     return (
-        "mash: if something was preferred, decided, corrected or settled earlier in this session"
-        " and is not saved yet, save it with the tool `record`, quoting the person's exact words"
-        f" ({_place(session_id, scope)}). If not, go on and do not mention this."
+        "mash: save any lasting preference, decision or correction of this session not saved yet:"
+        f" {_how(tools, session_id, scope)}. If none, do not mention this."
     )
 
 
-def both(session_id: str, scope: Mapping[str, str]) -> str:
+def both(tools: str, session_id: str, scope: Mapping[str, str]) -> str:
     """One text when the prompt reads lasting and the safety net is due."""
     return (
-        "mash: this message reads like a lasting preference or a decision. If it is one, save it"
-        " with the tool `record`, and also what was preferred, decided, corrected or settled"
-        " earlier in this session and is not saved yet, quoting the person's exact words"
-        f" ({_place(session_id, scope)}). If not, go on and do not mention this."
+        "mash: save this if it is a lasting preference or decision, and any of this session not"
+        f" saved yet: {_how(tools, session_id, scope)}. If none, do not mention this."
     )
 
 
-def _place(session_id: str, scope: Mapping[str, str]) -> str:
-    return f"session_id {json_line(session_id)}, scope {json_line(dict(scope))}"
+def _how(tools: str, session_id: str, scope: Mapping[str, str]) -> str:
+    """The tool, the scope and a citation, in the words that the tool takes."""
+    return f"`{tools}{RECORD}`, scope {json_line(dict(scope))}, evidence {_evidence(session_id)}"
+
+
+def _evidence(session_id: str) -> str:
+    citation: dict[str, object] = {
+        "session_id": session_id,
+        "quote": "their exact words",
+        "purpose": "endorsement",
+    }
+    return f"[{json_line(citation)}]"

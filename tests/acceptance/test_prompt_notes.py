@@ -12,8 +12,8 @@ from tests.support.tmux import Terminal
 pytestmark = pytest.mark.timeout(240)
 LASTING = "From now on always run the linter before committing."
 ORDINARY = "Fix the failing test"
-READS_LASTING = "this message reads like a lasting preference or a decision"
-SWEEP = "earlier in this session and is not saved yet"
+READS_LASTING = "mash: this reads like a lasting preference or decision"
+SWEEP = "mash: save any lasting preference, decision or correction of this session"
 
 
 @pytest.mark.spec("R-125")

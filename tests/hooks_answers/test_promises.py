@@ -7,7 +7,6 @@ import sys
 import pytest
 
 from mash_plugin.protocol import tool_schemas
-from mash_plugin.render import notes
 
 HEAVY = ("pydantic", "click", "logging", "mcp", "platformdirs", "asyncio", "subprocess")
 HEAVY += (
@@ -73,10 +72,11 @@ def test_every_tool_that_the_notes_name_exists(desk):
     desk.keep("Kept in a.py.")
     desk.chat("About a.py", "old-1")
     texts = [desk.start(), desk.read(str(desk.project / "a.py"))]
-    texts += [w("s", {"kind": "personal"}) for w in (notes.both, notes.sweep, notes.reads_lasting)]
+    texts += [desk.prompt("From now on use tabs.")]
     named = set(re.findall(r"`(\w+)`", "\n".join(texts)))
-    assert "record" in named
-    assert named <= {tool["name"] for tool in tool_schemas()}
+    prefix = "mcp__plugin_mash_mash__"
+    assert f"{prefix}record" in named
+    assert named <= {f"{prefix}{tool['name']}" for tool in tool_schemas()}
 
 
 def test_nothing_in_an_answer_asks_to_process_other_chats(desk):

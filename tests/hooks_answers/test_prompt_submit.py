@@ -5,7 +5,7 @@ import pytest
 from tests.hooks_answers.conftest import MINUTE
 
 WISH = "From now on always run the linter before committing."
-LASTING, SWEEP = "reads like a lasting", "earlier in this session"
+LASTING, SWEEP = "lasting preference or decision", "of this session not saved yet"
 
 
 @pytest.mark.spec("R-125")
@@ -13,7 +13,7 @@ def test_a_lasting_wish_brings_the_note_with_session_and_scope(desk):
     text = desk.prompt(WISH)
     assert LASTING in text
     assert SWEEP not in text
-    assert 'session_id "s-1"' in text
+    assert '"session_id":"s-1"' in text
     assert '{"kind":"repository","identity":"github.com/acme/shop"}' in text
     assert desk.prompt("Fix the failing test") == ""
 

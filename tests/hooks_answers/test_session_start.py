@@ -27,8 +27,8 @@ def test_three_records_then_recent_chats_then_the_saving_note(desk):
     text = desk.start()
     assert [r["statement"] for r in _records(text)] == [f"Decision number {n}." for n in range(3)]
     assert len(_chats(text)) == 3
-    assert text.index("Decision number 2") < text.index("Chat number") < text.index("session_id:")
-    assert 'session_id: "s-1"' in text
+    assert text.index("Decision number 2") < text.index("Chat number") < text.index("session_id")
+    assert 'evidence: [{"session_id":"s-1"' in text
     assert 'scope: {"kind":"repository","identity":"github.com/acme/shop"}' in text
 
 
@@ -155,7 +155,7 @@ def test_the_end_of_a_turn_or_session_is_noted_and_never_speaks(desk):
     assert desk.say("reminder-timer", "Stop", transcript_path=path, stop_hook_active=False) == ""
     assert desk.say("reminder-timer", "SessionEnd", transcript_path=path, reason="other") == ""
     assert desk.queued == [("claude-code", path)] * 2
-    assert "earlier in this session" in desk.prompt()
+    assert "of this session not saved yet" in desk.prompt()
 
 
 @pytest.mark.spec("R-133", "R-135")

@@ -22,7 +22,7 @@ from mash_plugin.paths import find_paths
 from tests.support.homes import ROOT, clients_folder
 
 FIXED = Launch("/opt/mash/current/bin/python", ("/opt/mash/current/bin/mash", "mcp"), None)
-FROZEN = "bcedf88cfcfd3409eaba6f0299b1ce8291de1d8a32f80ff0a013206b3bef9bc6"
+FROZEN = "87a2ed493bde5543505bde6d05352a7ba694661645fb08223670162596c2aa8a"
 """Another value makes every Codex user review the hooks again: change it only with a line in
 CHANGELOG.md that tells them."""
 

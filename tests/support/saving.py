@@ -20,7 +20,7 @@ FIND_RECORD: Step = {"search": {"query": "record save memory decision preference
 
 def session_in_note(context: str) -> str:
     """The session ID that the saving note names."""
-    found = re.search(r'session_id: "([^"]+)"', context)
+    found = re.search(r'^evidence: \[{"session_id":"([^"]+)"', context, re.MULTILINE)
     assert found, f"no saving note in: {context[-2000:]}"
     return found.group(1)
 

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 NAME = "claude-code"
 ROOT_VARIABLE = "CLAUDE_CONFIG_DIR"
 HOME_FOLDER = ".claude"
+TOOL_PREFIX = "mcp__plugin_mash_mash__"
+"""Before the tools of a plugin's server: `mcp__plugin_<plugin>_<server>__` (2.1.332)."""
 
 _PARTS = {
     "files_read": "hooks",

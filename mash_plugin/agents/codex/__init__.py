@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 NAME = "codex"
 ROOT_VARIABLE = "CODEX_HOME"
 HOME_FOLDER = ".codex"
+TOOL_PREFIX = "mcp__mash__"
+"""The namespace of the server and two underscores, as in code mode and hooks (0.171.0)."""
 
 _PARTS = {
     "files_read": "hooks",
