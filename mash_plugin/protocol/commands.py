@@ -4,9 +4,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
-from mash_plugin.protocol.requests import MAX_OFFSET, Id, Name, Offset, Request, Statement
-
-Revision = Annotated[int, Field(ge=1, le=MAX_OFFSET)]
+from mash_plugin.protocol.bodies import Request
+from mash_plugin.protocol.fields import Id, Name, Offset, RevisionNumber, Statement
 
 
 class LogRequest(Request):
@@ -22,7 +21,7 @@ class ShowRequest(Request):
     """One page of a record, by the beginning of its ID."""
 
     id: Id
-    before_revision: Revision | None = None
+    before_revision: RevisionNumber | None = None
     link_offset: Offset = 0
 
 
@@ -35,7 +34,7 @@ class ChangeRequest(Request):
 
     action: Literal["establish", "edit", "forget", "undo", "withdraw"]
     id: Id
-    revision: Revision | None = None
+    revision: RevisionNumber | None = None
     statement: Statement | None = None
 
 

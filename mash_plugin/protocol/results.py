@@ -4,6 +4,18 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from mash_plugin.records.model import (
+    Author,
+    Decider,
+    EvidenceStatus,
+    Kind,
+    Purpose,
+    RecordStatus,
+    Review,
+    Role,
+    ScopeKind,
+)
+
 
 class Result(BaseModel):
     """Only what is declared."""
@@ -17,7 +29,7 @@ class At(Result):
 
 
 class Scope(Result):
-    kind: Literal["personal", "repository", "local_project", "chat"]
+    kind: ScopeKind
     identity: str | None = None
     path: str | None = None
     id: str | None = None
@@ -26,10 +38,10 @@ class Scope(Result):
 class Item(Result):
     id: str
     revision: int
-    kind: Literal["decision", "preference", "fact"]
-    status: Literal["current", "candidate", "stale_evidence", "inactive"]
+    kind: Kind
+    status: RecordStatus
     state: str
-    review: Literal["candidate", "established"]
+    review: Review
     statement: str
     scope: Scope
     recorded_by: str
@@ -37,7 +49,7 @@ class Item(Result):
     confirmations: int
     evidence: Literal["matching", "stale"]
     conflicted: Literal[True] | None = None
-    decided_by: Literal["person", "agent"] | None = None
+    decided_by: Decider | None = None
     effective_at: int | None = None
     valid_until: int | None = None
     reported_by: str | None = None
@@ -74,9 +86,9 @@ class Packet(Result):
 
 
 class Details(Result):
-    kind: Literal["decision", "preference", "fact"]
+    kind: Kind
     state: str
-    decided_by: Literal["person", "agent"] | None = None
+    decided_by: Decider | None = None
     alternatives: list[str] | None = None
     consequences: list[str] | None = None
     conditions: list[str] | None = None
@@ -87,7 +99,7 @@ class Details(Result):
 class Body(Result):
     statement: str
     recorded_by: str
-    review: Literal["candidate", "established"]
+    review: Review
     effective_at: int | None = None
     details: Details
 
@@ -96,10 +108,10 @@ class Evidence(Result):
     chat_id: str
     message_id: str
     quote: str
-    purpose: Literal["context", "endorsement", "report", "unknown"]
-    role: Literal["user", "assistant", "tool", "system", "unknown"]
-    author: Literal["person", "inferred", "agent", "automated", "unknown"]
-    status: Literal["matching", "unindexed", "changed", "missing", "role_changed", "role_unknown"]
+    purpose: Purpose
+    role: Role
+    author: Author
+    status: EvidenceStatus
     added_by: Literal["revision", "confirmation"]
     recorded_at: int
 
@@ -197,7 +209,7 @@ class Chat(Result):
 class Message(Result):
     id: str
     role: Literal["user", "assistant", "tool", "system"]
-    author: Literal["person", "inferred", "agent", "automated", "unknown"]
+    author: Author
     text: str
     sent_at: int | None = None
 
@@ -206,7 +218,7 @@ class Hit(Result):
     chat_id: str
     message_id: str
     role: Literal["user", "assistant", "tool", "system"]
-    author: Literal["person", "inferred", "agent", "automated", "unknown"]
+    author: Author
     snippet: str
     sent_at: int | None = None
     title: str | None = None
