@@ -1,0 +1,217 @@
+"""The rules that prompts are read by: one file for each language (cues_*.txt), one rule a line.
+
+    list NAME: WORDS         what {NAME} stands for in the patterns below it
+    hint: WORD WORD          the language is tried only where one of these words stands
+    RULE KIND WEIGHT: PATTERN
+    RULE KIND WEIGHT after OFFER: PATTERN
+
+Patterns are RE2 (linear time), tried on each lower-case sentence as it is and without its
+leading words (the list `lead`). KIND is `preference`, `decision`, `remember` or `correction`
+(a cue), `sign` (adds to a cue), `veto` or `question` (takes from it); in cues_any.txt `prompt`
+(nobody typed this), `paste` (a line that nobody typed), and `offer` or `ask` (what the agent's
+message before did). `after OFFER`: counts only after an agent's message that did that.
+"""
+
+import re
+from functools import cache
+from typing import Any, NamedTuple
+
+# Not importlib.resources: it would double what the first prompt waits for.
+_PLACE = __file__.removesuffix("cue_data.py")
+THRESHOLD = 4
+"""What a sentence's findings must add up to."""
+CUES = frozenset({"preference", "decision", "remember", "correction"})
+NAMES = ("en", "zh", "ja", "ko", "es", "pt", "fr", "de", "ru")
+"""The languages with rules; of Latin ones but English only those whose common words appear."""
+_SCRIPTS = {"zh": "[\u4e00-\u9fff]", "ja": "[\u3040-\u30ff]", "ko": "[\uac00-\ud7a3]"}
+_SCRIPTS |= {"ru": "[\u0400-\u04ff]", "en": "[a-z]{2}"}
+_GROUPS: dict[str, frozenset[str]] = {
+    "prompt": frozenset({"prompt"}),
+    "paste": frozenset({"paste"}),
+    "previous": frozenset({"offer", "ask"}),
+    "whole": CUES,
+}
+_MEMORY = 16 << 20
+
+
+_LETTERS = "aàáâãäå cç eèéêë iìíîï nñ oòóôõö uùúûü её"
+FOLDED: dict[int, str | int] = {
+    ord(letter): group[0] for group in _LETTERS.split() for letter in group[1:]
+}
+FOLDED |= {ord("ß"): "ss", ord("œ"): "oe"}
+
+
+class Rule(NamedTuple):
+    """One line of the data."""
+
+    id: str
+    kind: str
+    weight: int
+    after: str
+    pattern: str
+
+    @property
+    def is_cue(self) -> bool:
+        """Whether it speaks for a note by itself."""
+        return self.kind in CUES
+
+    def met_by(self, did: frozenset[str]) -> bool:
+        """Whether it counts after an agent's message that did this."""
+        return not self.after or self.after in did
+
+
+class Found(NamedTuple):
+    """A rule that matched, and the text that it was tried on."""
+
+    rule: Rule
+    text: str
+
+    @property
+    def piece(self) -> str:
+        """The part of the text that it matched."""
+        import re2
+
+        match = re2.search(self.rule.pattern, self.text)
+        return str(match.group(0)) if match else ""
+
+
+class Language:
+    """The compiled rules of one language."""
+
+    def __init__(self, name: str) -> None:
+        self.rules, lists = _read(name)
+        self._script = re.compile(_SCRIPTS.get(name, ""))
+        self._lead = _compiled(f"^(?:{lists['lead']})") if "lead" in lists else None
+        self._set = _set_of(self.rules)
+
+    def on_sentence(self, sentence: str) -> list[Found]:
+        """The rules that match the sentence or what is left of it without its leading words."""
+        if not self._script.search(sentence):
+            return []
+        found = dict.fromkeys(self._set.Match(sentence) or (), sentence)
+        lead = self._lead.match(sentence) if self._lead else None
+        if lead and lead.end():
+            rest = sentence[lead.end() :]
+            found = dict.fromkeys(self._set.Match(rest) or (), rest) | found
+        return [Found(self.rules[n], text) for n, text in sorted(found.items())]
+
+
+class Shared:
+    """The rules for every language: what nobody typed, and what an agent's message offers."""
+
+    def __init__(self) -> None:
+        self.rules = _read("any")[0]
+
+    def on_prompt(self, text: str) -> list[Found]:
+        """The rules that say that nobody typed this prompt."""
+        return self._match("prompt", text)
+
+    def on_previous(self, end: str) -> list[Found]:
+        """What the end of an agent's message did."""
+        return self._match("previous", end)
+
+    def on_whole(self, text: str) -> list[Found]:
+        """Cues in the form of the whole prompt."""
+        return self._match("whole", text)
+
+    def is_pasted(self, line: str) -> bool:
+        """Whether nobody typed this line: a log, a trace, a table, a change of code."""
+        return bool(self._group("paste")[1].Match(line))
+
+    def _match(self, name: str, text: str) -> list[Found]:
+        rules, compiled = self._group(name)
+        return [Found(rules[n], text) for n in sorted(compiled.Match(text) or ())]
+
+    @cache  # noqa: B019 - there is one of this class
+    def _group(self, name: str) -> tuple[list[Rule], Any]:
+        rules = [rule for rule in self.rules if rule.kind in _GROUPS[name]]
+        return rules, _set_of(rules)
+
+
+@cache
+def shared() -> Shared:
+    """The rules for every language."""
+    return Shared()
+
+
+@cache
+def language(name: str) -> Language:
+    """The rules of one language, compiled when a prompt first needs them."""
+    return Language(name)
+
+
+def languages_of(text: str) -> list[Language]:
+    """The languages that a plain text may be in, by its scripts and common words."""
+    words = frozenset(_WORD.findall(text))
+    return [language(name) for name in NAMES if _may_be(name, text, words)]
+
+
+def all_rules() -> list[Rule]:
+    """Every rule of every file."""
+    return [rule for name in (*NAMES, "any") for rule in _read(name)[0]]
+
+
+_WORD = re.compile(r"[a-z]+")
+
+
+def _may_be(name: str, text: str, words: frozenset[str]) -> bool:
+    if name in _SCRIPTS:
+        return _script(name).search(text) is not None
+    return not words.isdisjoint(_hints(name))
+
+
+@cache
+def _script(name: str) -> re.Pattern[str]:
+    return re.compile(_SCRIPTS[name])
+
+
+@cache
+def _hints(name: str) -> frozenset[str]:
+    return frozenset(_read(name)[1]["hint"].split())
+
+
+@cache
+def _read(name: str) -> tuple[list[Rule], dict[str, str]]:
+    with open(f"{_PLACE}cues_{name}.txt", encoding="utf-8") as file:
+        text = file.read().translate(FOLDED)
+    if name == "ru":
+        text = text.replace("\\w", "[а-яa-z\\d_]")  # RE2's own letters are those of English
+    rules: list[Rule] = []
+    lists: dict[str, str] = {}
+    for line in text.splitlines():
+        head, colon, pattern = line.partition(": ")
+        if not colon or line.startswith("#"):
+            continue
+        for key, words in lists.items():
+            pattern = pattern.replace(f"{{{key}}}", words)
+        match head.split():
+            case ["list", key]:
+                lists[key] = pattern
+            case ["hint"]:
+                lists["hint"] = pattern
+            case [rule, kind, weight]:
+                rules.append(Rule(f"{name}.{rule}", kind, int(weight), "", pattern))
+            case [rule, kind, weight, "after", offer]:
+                rules.append(Rule(f"{name}.{rule}", kind, int(weight), offer, pattern))
+            case _:
+                raise ValueError(f"cues_{name}.txt: not a rule: {line[:60]}")
+    return rules, lists
+
+
+def _set_of(rules: list[Rule]) -> Any:  # noqa: ANN401 - no types
+    import re2  # 20 ms that only prompts need to pay
+
+    options = re2.Options()
+    options.max_mem = _MEMORY
+    options.log_errors = False
+    patterns = re2.Set.SearchSet(options)
+    for rule in rules:
+        patterns.Add(rule.pattern)
+    patterns.Compile()
+    return patterns
+
+
+def _compiled(pattern: str) -> Any:  # noqa: ANN401 - no types
+    import re2
+
+    return re2.compile(pattern)
