@@ -54,7 +54,7 @@ def purge_hidden(call: Call) -> list[str]:
 def undo(call: Call, record_id: str | None) -> list[Hidden]:
     """Bring back a hidden record, or the one hidden last; raises NotFound or Forgotten."""
     with call.store.writing() as db:
-        hidden = hidden_records(db, call.now)
+        hidden = hidden_records(db)
         found = [h for h in hidden if record_id in (None, h.record_id)][:1]
         if not found and record_id and is_forgotten(db, record_id):
             raise Forgotten(f"Record {record_id} was removed; its text is gone.")

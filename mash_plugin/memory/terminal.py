@@ -65,7 +65,7 @@ def list_hidden(call: Call, _request: Json) -> Json:
                 "hidden_by": hidden.hidden_by,
                 "removed_at": hidden.hidden_at + KEEP_HIDDEN_MS,
             }
-            for hidden in hidden_records(db, call.now)
+            for hidden in hidden_records(db)
         ]
     return {"records": found}
 

@@ -117,8 +117,8 @@ def unhide(db: Connection, record_id: str) -> None:
     _set_hidden(db, record_id, None, None)
 
 
-def hidden_records(db: Connection, until: int) -> list[Hidden]:
-    """Those hidden at that time or before, the latest first."""
+def hidden_records(db: Connection, until: int | None = None) -> list[Hidden]:
+    """All that are out of sight, or those hidden at that time or before; the latest first."""
     return [Hidden(*row) for row in db.all(_SQL.list_hidden, {"until": until})]
 
 

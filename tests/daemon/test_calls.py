@@ -219,6 +219,24 @@ def test_the_status_tells_who_serves_and_what_is_there(
     assert (hooks[0]["agent"], hooks[0]["hook"]) == ("claude-code", "prompt-submit")
 
 
+def test_the_status_counts_nothing_that_an_agent_asked_to_forget(
+    place: Place, session: ClaudeTranscript
+) -> None:
+    quote = "I want Qdrant here, always."
+    session.person(quote)
+    request = candidate("one")
+    request["change"]["body"]["review"] = "established"
+    request["change"]["evidence"] = [
+        {"session_id": "s-1", "quote": quote, "purpose": "endorsement"}
+    ]
+    made = place.call("record", request)
+    at = {"id": made["id"], "revision": 1}
+    forget = {"operation_id": "forget", "change": {"action": "forget", "expected": at}}
+    assert "removed_at" in place.call("record", forget)
+    counts = place.call("status")["counts"]
+    assert (counts["records"], counts["established"]) == (0, 0)
+
+
 def test_transcripts_are_indexed_at_a_turns_end_and_on_request(
     place: Place, session: ClaudeTranscript
 ) -> None:

@@ -19,6 +19,7 @@ from mash_plugin.errors import (
     RevisionConflict,
 )
 from mash_plugin.memory import log, terminal
+from mash_plugin.memory.forget import undo
 from mash_plugin.memory.withdraw_session import withdraw_session
 from mash_plugin.protocol import tool_schemas, validate
 from mash_plugin.protocol.commands import COMMANDS as REQUESTS
@@ -188,6 +189,21 @@ def test_what_an_agent_hid_comes_back(memory: Memory, shop: Shop) -> None:
     by_hand(memory, "undo", made["id"])
     assert memory.get(made["id"])["record"]["status"] == "current"
     assert ask(memory, "terminal_hidden")["records"] == []
+
+
+@pytest.mark.spec("R-052")
+def test_a_clock_that_was_set_back_hides_nothing_from_the_person(
+    memory: Memory, shop: Shop
+) -> None:
+    made = memory.established("Use Qdrant.")
+    hide(memory, made["id"])
+    memory.clock.advance(-86_400_000)
+    assert [one["record"]["id"] for one in ask(memory, "terminal_hidden")["records"]] == [
+        made["id"]
+    ]
+    assert [one.record_id for one in undo(memory.call._replace(now=memory.clock.now), None)] == [
+        made["id"]
+    ]
 
 
 def test_a_change_that_was_shown_on_an_older_revision_is_refused_and_a_retry_is_not(

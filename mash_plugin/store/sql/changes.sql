@@ -86,7 +86,8 @@ UPDATE records SET hidden_at = :hidden_at, hidden_by = :hidden_by WHERE record_i
 -- name: list_hidden
 -- Records that are out of sight, the latest first.
 SELECT record_id, hidden_at, hidden_by FROM records
-WHERE hidden_at IS NOT NULL AND hidden_at <= :until ORDER BY hidden_at DESC, record_id;
+WHERE hidden_at IS NOT NULL AND (:until IS NULL OR hidden_at <= :until)
+ORDER BY hidden_at DESC, record_id;
 
 -- name: delete_record
 -- Revisions, evidence, confirmations and links go with it.
