@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from mash_plugin.agents.events import TranscriptFile
-from mash_plugin.chats.ids import chat_id as id_of
+from mash_plugin.chat_ids import chat_id as id_of
 from mash_plugin.store.chats import SQL, delete_chats, merge_words
 from mash_plugin.store.forgotten import has_mark, scrub_deleted
 from mash_plugin.store.sqlite import Database

@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 from typing import BinaryIO, NamedTuple
 
 from mash_plugin.agents.events import Message, ReaderState, TranscriptFile
+from mash_plugin.chat_ids import chat_id
 from mash_plugin.chats.blocks import blocks_to_compare, blocks_unchanged
-from mash_plugin.chats.ids import chat_id
 from mash_plugin.chats.intake import Place, take_in
 from mash_plugin.chats.project import Project, is_denied, normalise_remote, project_of, switched_off
 from mash_plugin.chats.stretch import From, Stretch, reader_state

@@ -29,10 +29,9 @@ def rewrite(as_json: bool) -> int:
 
     Exit code 1 when a file could not be rewritten and may still hold the text.
     """
-    from mash_plugin.chats.ids import chat_id
     from mash_plugin.store.rewrite import rewrite_backups
 
-    done = rewrite_backups(find_paths(os.environ), chat_id, time.time_ns() // 1_000_000)
+    done = rewrite_backups(find_paths(os.environ), time.time_ns() // 1_000_000)
     if as_json:
         files = [
             {

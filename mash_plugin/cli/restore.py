@@ -16,7 +16,6 @@ from mash_plugin.paths import find_paths
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def restore(backup: str | None, yes: bool) -> None:
     """Put BACKUP (the newest good one if left out) in the place of the store."""
-    from mash_plugin.chats.ids import chat_id
     from mash_plugin.store.checks import store_report
     from mash_plugin.store.restore import restore as restore_store
 
@@ -24,7 +23,7 @@ def restore(backup: str | None, yes: bool) -> None:
     if not yes and store_report(paths).state not in ("missing", "damaged"):
         _ask(paths.store)
     free_store(paths)
-    done = restore_store(paths, backup, time.time_ns() // 1_000_000, chat_id_of=chat_id)
+    done = restore_store(paths, backup, time.time_ns() // 1_000_000)
     click.echo(f"Restored {paths.store} from {done.backup}.")
     if done.kept:
         click.echo(f"What was there before is kept as {done.kept}.")

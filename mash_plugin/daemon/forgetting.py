@@ -37,7 +37,7 @@ def restore_chat(requests: Requests, params: Mapping[str, Any]) -> dict[str, Any
 
 
 def _chat_id(params: Mapping[str, Any]) -> str:
-    from mash_plugin.chats.ids import CHAT_ID
+    from mash_plugin.chat_ids import CHAT_ID
 
     value = params.get("id")
     if not isinstance(value, str) or not CHAT_ID.match(value):

@@ -4,7 +4,7 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from mash_plugin.chats.ids import chat_id
+from mash_plugin.chat_ids import chat_id
 from mash_plugin.chats.project import Project, is_denied, shared_place
 from mash_plugin.chats.reading import Chat, recent_chats
 from mash_plugin.credentials import mask

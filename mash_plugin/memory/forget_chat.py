@@ -8,8 +8,8 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from mash_plugin.agents import AGENTS
+from mash_plugin.chat_ids import chat_id as id_of
 from mash_plugin.chats.forget import scrub_index
-from mash_plugin.chats.ids import chat_id as id_of
 from mash_plugin.errors import ChatNotFound, MashError
 from mash_plugin.memory.call import Call
 from mash_plugin.memory.forget import remove_record

@@ -17,7 +17,7 @@ from mash_plugin.store.faults import translated_files
 from mash_plugin.store.files import make_private_folder, remove_database, set_aside, sync_folder
 from mash_plugin.store.forgotten import Marks
 from mash_plugin.store.mark import take_mark
-from mash_plugin.store.rewrite import ChatIdOf, forget_again, marks_of
+from mash_plugin.store.rewrite import forget_again, marks_of
 from mash_plugin.store.sqlite import Database
 
 WAIT_S = 3.0
@@ -36,14 +36,7 @@ class Restored:
     """Records of the backup that were forgotten since and were left out; None when not known."""
 
 
-def restore(
-    paths: Paths,
-    backup_path: str | None,
-    now: int,
-    *,
-    wait_s: float = WAIT_S,
-    chat_id_of: ChatIdOf = "{}-{}".format,
-) -> Restored:
+def restore(paths: Paths, backup_path: str | None, now: int, *, wait_s: float = WAIT_S) -> Restored:
     """Put a copy of the backup (the newest good one if None) in the store's place.
 
     What the former store has forgotten stays forgotten, as far as it can still be read.
@@ -62,7 +55,7 @@ def restore(
             remove_database(part)
             try:
                 marks = _marks_of(paths.store)
-                counts, again = _prepare(path, part, wanted, marks, chat_id_of, now)
+                counts, again = _prepare(path, part, wanted, marks, now)
                 kept = set_aside(paths.store, "before-restore")
                 os.rename(part, paths.store)
                 sync_folder(paths.data)
@@ -122,12 +115,7 @@ def _marks_of(store: str) -> Marks | None:
 
 
 def _prepare(
-    path: str,
-    part: str,
-    wanted: Contents,
-    marks: Marks | None,
-    chat_id_of: ChatIdOf,
-    now: int,
+    path: str, part: str, wanted: Contents, marks: Marks | None, now: int
 ) -> tuple[Mapping[str, int], int | None]:
     source = connect_frozen(path)
     try:
@@ -145,7 +133,7 @@ def _prepare(
                     "INSERT OR REPLACE INTO meta VALUES (:key, :value)",
                     {"key": key, "value": value},
                 )
-            again = forget_again(db, marks, chat_id_of, now) if marks else None
+            again = forget_again(db, marks, now) if marks else None
             counts = contents(db).counts
         database.checkpoint("TRUNCATE")  # a failing one at close would be passed over
         database.scrub()

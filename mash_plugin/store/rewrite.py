@@ -1,12 +1,12 @@
 """Take out of older copies of the store what was forgotten since they were made."""
 
 import os
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import apsw
 
+from mash_plugin.chat_ids import chat_id
 from mash_plugin.errors import Internal, LocalFailure, StoreDamaged
 from mash_plugin.paths import Paths
 from mash_plugin.store.backup import (
@@ -37,8 +37,6 @@ from mash_plugin.store.operations import forget_receipts
 from mash_plugin.store.sqlite import Connection
 
 Outcome = Literal["rewritten", "unchanged", "damaged", "left"]
-ChatIdOf = Callable[[str, str], str]
-"""The ID of a chat by its agent and its session."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +62,7 @@ class _Gone(NamedTuple):
         return bool(self.records or self.chats or self.sessions)
 
 
-def rewrite_backups(paths: Paths, chat_id_of: ChatIdOf, now: int) -> list[Rewritten]:
+def rewrite_backups(paths: Paths, now: int) -> list[Rewritten]:
     """Rewrite every kept backup without what the store has forgotten; what came of each.
 
     Each is copied, cleaned, compacted, checked, and only then put in the place of the old one.
@@ -76,9 +74,9 @@ def rewrite_backups(paths: Paths, chat_id_of: ChatIdOf, now: int) -> list[Rewrit
         with translated_files(paths.backups), locked(paths.backups):
             remove_parts(paths.backups)
             kept = [backup.path for backup in backups(paths.backups)]
-            done = [_try(path, marks, chat_id_of, now) for path in kept]
+            done = [_try(path, marks, now) for path in kept]
     for path in older_copies(paths.data, ()):
-        done.append(_aside(paths, path, marks, chat_id_of, now))
+        done.append(_aside(paths, path, marks, now))
     return done
 
 
@@ -93,39 +91,39 @@ def marks_of(path: str) -> Marks:
             raw.close()
 
 
-def forget_again(db: Connection, marks: Marks, chat_id_of: ChatIdOf, now: int) -> int:
+def forget_again(db: Connection, marks: Marks, now: int) -> int:
     """Take out of an older copy, inside a write, what is forgotten by now; how many records."""
-    gone = _gone(db, marks, chat_id_of)
+    gone = _gone(db, marks)
     _take_out(db, gone, marks, now)
     return len(gone.records)
 
 
-def _aside(paths: Paths, path: str, marks: Marks, chat_id_of: ChatIdOf, now: int) -> Rewritten:
+def _aside(paths: Paths, path: str, marks: Marks, now: int) -> Rewritten:
     """A store that `mash restore` set aside; an index, or one with a log, is left alone."""
     if not path.startswith(paths.store):
         return Rewritten(path, "left", problem="an index that was set aside; remove it by hand")
     if os.path.exists(path + "-wal") and os.path.getsize(path + "-wal"):
         return Rewritten(path, "left", problem="it was set aside with its log; remove it by hand")
-    return _try(path, marks, chat_id_of, now)
+    return _try(path, marks, now)
 
 
-def _try(path: str, marks: Marks, chat_id_of: ChatIdOf, now: int) -> Rewritten:
+def _try(path: str, marks: Marks, now: int) -> Rewritten:
     try:
-        return _rewrite(path, marks, chat_id_of, now)
+        return _rewrite(path, marks, now)
     except StoreDamaged as error:
         return Rewritten(path, "damaged", problem=error.message)
     except LocalFailure as error:
         return Rewritten(path, "left", problem=error.message)
 
 
-def _rewrite(path: str, marks: Marks, chat_id_of: ChatIdOf, now: int) -> Rewritten:
+def _rewrite(path: str, marks: Marks, now: int) -> Rewritten:
     verify(path)
     part = path + PART
     try:
         with translated(path):
             source = connect_frozen(path)
             try:
-                gone = _gone(Connection(source), marks, chat_id_of)
+                gone = _gone(Connection(source), marks)
                 if not gone:
                     return Rewritten(path, "unchanged")
                 copy(source, part, journal="DELETE")
@@ -142,13 +140,11 @@ def _rewrite(path: str, marks: Marks, chat_id_of: ChatIdOf, now: int) -> Rewritt
     return Rewritten(path, "rewritten", len(gone.records), len(gone.chats))
 
 
-def _gone(db: Connection, marks: Marks, chat_id_of: ChatIdOf) -> _Gone:
+def _gone(db: Connection, marks: Marks) -> _Gone:
     """What of a copy is forgotten by now."""
     chats = [c for c in chats_named_in(db) if marks.has_chat(c)]
     sessions = [
-        session
-        for agent, session in hook_sessions(db)
-        if marks.has_chat(chat_id_of(agent, session))
+        session for agent, session in hook_sessions(db) if marks.has_chat(chat_id(agent, session))
     ]
     records = {row[0] for row in db.all("SELECT record_id FROM records")} & marks.records
     return _Gone(sorted(records.union(records_of_chats(db, chats))), chats, sessions)

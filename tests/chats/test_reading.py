@@ -2,7 +2,7 @@
 
 import pytest
 
-from mash_plugin.chats.ids import CHAT_ID, chat_id
+from mash_plugin.chat_ids import CHAT_ID, chat_id
 from mash_plugin.chats.private import repeats_private_text, shingles
 from mash_plugin.chats.project import Project
 from mash_plugin.chats.reading import (

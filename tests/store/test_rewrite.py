@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from mash_plugin.chats.forget import forgotten_test
-from mash_plugin.chats.ids import chat_id
 from mash_plugin.chats.index import ChatIndex
 from mash_plugin.memory import forget_chat as forgetting
 from mash_plugin.paths import Paths
@@ -42,7 +41,7 @@ def forget_record(memory: Memory, record_id: str) -> None:
 
 
 def rewritten(memory: Memory, home: Paths) -> list[rewrite.Rewritten]:
-    return rewrite.rewrite_backups(home, chat_id, memory.clock.now)
+    return rewrite.rewrite_backups(home, memory.clock.now)
 
 
 @pytest.mark.spec("R-052", "R-065")

@@ -1,6 +1,8 @@
-"""Stable names of chats."""
+"""The stable ID of a chat, in the index and in records."""
 
 import re
+
+from mash_plugin.digest import sha256_of
 
 CHAT_ID = re.compile(r"\A[A-Za-z0-9_-]{1,64}\Z")
 
@@ -10,6 +12,4 @@ def chat_id(source: str, session_id: str) -> str:
     plain = f"{source}-{session_id}"
     if CHAT_ID.match(plain):
         return plain
-    from hashlib import sha256  # loads OpenSSL: 2 ms, and few sessions need it
-
-    return f"{source[:24]}-{sha256(session_id.encode('utf-8', 'replace')).hexdigest()[:32]}"
+    return f"{source[:24]}-{sha256_of(session_id.encode('utf-8', 'replace')).hex()[:32]}"
