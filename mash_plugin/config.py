@@ -15,7 +15,7 @@ _KEYS: Mapping[str, Mapping[str, str]] = {
         ("enabled", "capture", "recall", "trust_headless_prompts", "trust_inferred_authors"),
         "switch",
     ),
-    "recall": {"files": "switch", "personal_at_start": "switch"},
+    "recall": dict.fromkeys(("files", "personal_at_start", "subagents"), "switch"),
     "privacy": {"mask_credentials": "switch", "extra_patterns": "texts"},
     "projects": dict.fromkeys(("deny", "no_capture", "no_recall", "no_index"), "projects"),
     "chats": {"roots": "table"},
@@ -33,6 +33,8 @@ class Settings(NamedTuple):
     trust_headless_prompts: bool = False
     trust_inferred_authors: bool = True
     personal_at_start: bool = False
+    subagents: bool = False
+    """Whether subagents are told the project's established preferences when they start."""
     mask_credentials: bool = True
     extra_patterns: tuple[str, ...] = ()
     deny: tuple[str, ...] = ()
@@ -140,6 +142,7 @@ def _settings(tables: Tables, switches: Mapping[str, str]) -> Settings:
         trust_headless_prompts=is_on(records.get("trust_headless_prompts")),
         trust_inferred_authors=_switch(records.get("trust_inferred_authors")),
         personal_at_start=is_on(recall.get("personal_at_start")),
+        subagents=is_on(recall.get("subagents")),
         mask_credentials=not is_off(privacy.get("mask_credentials")),
         extra_patterns=_texts(privacy.get("extra_patterns")),
         deny=_texts(projects.get("deny")),

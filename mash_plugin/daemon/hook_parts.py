@@ -19,6 +19,8 @@ PERSONAL = 2
 CHATS = 3
 SELECT_LIMIT = 20
 SELECT_BYTES = 32_768
+WINDOW = 256
+WINDOW_BYTES = 1 << 20
 """Statements are cut when they are shown, so that the budget of the text counts the cut line."""
 
 _records_lane = Lane("records")
@@ -42,6 +44,14 @@ def saving_scope(project: Project | None, agent: str, session_id: str) -> dict[s
     if project.identity is not None:
         return {"kind": "repository", "identity": project.identity}
     return {"kind": "local_project", "path": project.place}
+
+
+def pause_targets(project: Project | None, session_id: str | None) -> tuple[str, ...]:
+    """The names under which a person may have paused this session or its project."""
+    names = [f"session:{session_id}"] if session_id else []
+    if project is not None:
+        names += [f"project:{name}" for name in (project.identity, project.place) if name]
+    return tuple(names)
 
 
 def path_in_project(project: Project, file: str) -> str | None:
@@ -98,6 +108,20 @@ def personal_records(call: Call) -> Part[Records]:
         found = recall_for_hook(call, [Scope("personal")], None, SELECT_LIMIT, SELECT_BYTES)
         return [r for r in found if r["kind"] == "preference" and r["status"] == "current"][
             :PERSONAL
+        ]
+
+    return Part(work)
+
+
+def project_preferences(call: Call, project: Project | None) -> Part[Records]:
+    """Established preferences of the project, for its subagents."""
+    scopes = project_scopes(project)
+
+    def work() -> Records:
+        # All that recall looks through: its first places may be taken by decisions.
+        found = recall_for_hook(call, scopes, None, WINDOW, WINDOW_BYTES) if scopes else []
+        return [r for r in found if r["kind"] == "preference" and r["status"] == "current"][
+            :RECORDS
         ]
 
     return Part(work)

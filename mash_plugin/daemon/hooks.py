@@ -92,7 +92,12 @@ def answer(
         if hook is None:
             return b""
         shown = masking(hook.call.settings)  # also over what its parts do not mask themselves
-        return host.wrap_context(event, shown(_text(hook)))
+        text = shown(_text(hook))
+        if text:
+            told = "subagent-start" if event.name == "SubagentStart" else name
+            size = len(text.encode("utf-8", "replace"))
+            node.hook_state.ledger.add(event.session_id, told, size)
+        return host.wrap_context(event, text)
     except Exception as error:  # the hook's boundary: silence
         with suppress(Exception):
             node.on_hook_failure(name, place_of(error))
@@ -115,10 +120,13 @@ def _prepare(
     if settings.is_internal or is_denied(project, settings.deny):
         return None
     off = switched_off(project)
-    session = node.hook_state.touch(event.session_id, event.agent, name, now)
+    place = project.place if project else None
+    session = node.hook_state.touch(event.session_id, event.agent, name, now, place)
     may_index = "index" not in off and not is_denied(project, settings.no_index)
     if event.transcript_path and may_index and name != "file-read":
         node.index_soon(event.agent, event.transcript_path)
+    if node.hook_state.pauses.until(parts.pause_targets(project, event.session_id), now):
+        return None
     return _Hook(
         node=node,
         host=host,
@@ -148,8 +156,10 @@ def _text(hook: _Hook) -> str:
             return _prompt_submit(hook)
         case "PreToolUse" | "PostToolUse":
             return _file_read(hook)
+        case "SubagentStart":
+            return _subagent_start(hook)
         case _:
-            return ""  # Stop, SessionEnd and SubagentStart never speak
+            return ""  # Stop and SessionEnd never speak
 
 
 def _session_start(hook: _Hook) -> str:
@@ -173,6 +183,19 @@ def _session_start(hook: _Hook) -> str:
     hints = hook.take(chats) or []
     text = context.session_start(shown, own, hints, note, tools)
     return _noted(hook, [*shown, *own], hints, text)
+
+
+def _subagent_start(hook: _Hook) -> str:
+    """What the person settled for the project, once for each subagent, where it is wanted."""
+    event, call = hook.event, hook.call
+    if not (call.settings.subagents and hook.may_recall and event.agent_id):
+        return ""
+    found = parts.project_preferences(call, hook.project)
+    hook.find([found], None)
+    records = hook.take(found) or []
+    ids = [record["id"] for record in records]
+    new = hook.node.hook_state.claim_shown(event.session_id, event.agent_id, "", ids, call.now)
+    return context.subagent_start([record for record in records if record["id"] in new])
 
 
 def _resumed(hook: _Hook, told_at: int) -> str:

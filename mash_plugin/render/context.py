@@ -49,6 +49,12 @@ def session_start(
     return next((text for text in choices if shown_bytes(text) <= BLOCK_BYTES), "")
 
 
+def subagent_start(records: Iterable[Mapping[str, Any]], zone: tzinfo | None = None) -> str:
+    """What the person settled for all work in this project, for one who was not there."""
+    lead = f"The person's preferences for this project (mash). {CAUTION}"
+    return _block(lead, records, PERSONAL_BYTES, zone)
+
+
 def resumed(records: Iterable[Mapping[str, Any]], zone: tzinfo | None = None) -> str:
     """The records that changed since this session was last told."""
     lead = f"Memory of this project changed since this session was last active (mash). {CAUTION}"

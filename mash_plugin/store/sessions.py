@@ -10,6 +10,8 @@ from typing import NamedTuple
 
 from mash_plugin.errors import MashError
 from mash_plugin.store import queries
+from mash_plugin.store.ledger import Ledger
+from mash_plugin.store.pauses import Pauses
 from mash_plugin.store.sqlite import Connection, Database, Params
 
 KEEP_MS = 90 * 86_400_000
@@ -30,6 +32,7 @@ class SessionState:
         self.last_activity_at = last_activity_at
         self.last_reminder_at: int | None = None
         self.last_full_block_at: int | None = None
+        self.project: str | None = None
         self.shown_sources: set[str] = set()
         self.shown: set[Shown] = set()
         self.unsaved_shown: dict[Shown, int] = {}
@@ -42,6 +45,8 @@ class HookState:
     """Owns the state of all sessions; every method is safe from several threads."""
 
     def __init__(self, database: Database, on_change: Callable[[], None] = lambda: None) -> None:
+        self.ledger = Ledger(database)
+        self.pauses = Pauses(database)
         self._database = database
         self._on_change = on_change
         self._lock = threading.Lock()
@@ -50,7 +55,9 @@ class HookState:
         self._unsaved: set[str] = set()
         self._unsaved_heartbeats: set[tuple[str, str]] = set()
 
-    def touch(self, session_id: str, agent: str, hook: str, now: int) -> SessionState:
+    def touch(
+        self, session_id: str, agent: str, hook: str, now: int, project: str | None = None
+    ) -> SessionState:
         """Note that a hook of this session ran; the first one starts its clock (R-126)."""
         with self._lock:
             known = session_id in self._sessions
@@ -61,6 +68,7 @@ class HookState:
                 session = loaded or SessionState(agent, now, now)
                 self._sessions[session_id] = session
             session.last_activity_at = max(session.last_activity_at, now)
+            session.project = project or session.project
             self._heartbeats[agent, hook] = now
             self._unsaved_heartbeats.add((agent, hook))
             self._changed(session_id)
@@ -101,9 +109,15 @@ class HookState:
     def claim_reminder(
         self, session_id: str, now: int, is_due: Callable[[int, int | None, int], bool]
     ) -> bool:
-        """Whether the safety net is due now; two prompts at once get one reminder."""
+        """Whether the safety net is due now; two prompts at once get one reminder.
+
+        A clock that was ahead and is right again must not silence it until then.
+        """
         with self._lock:
             session = self._sessions[session_id]
+            session.first_seen_at = min(session.first_seen_at, now)
+            if session.last_reminder_at is not None:
+                session.last_reminder_at = min(session.last_reminder_at, now)
             if not is_due(session.first_seen_at, session.last_reminder_at, now):
                 return False
             session.last_reminder_at = now
@@ -130,10 +144,12 @@ class HookState:
             for session_id in session_ids:
                 self._sessions.pop(session_id, None)
                 self._unsaved.discard(session_id)
+                self.ledger.forget(session_id)
             for session in self._sessions.values():
                 for unsaved in (session.unsaved_shown, session.unsaved_dropped):
                     for shown in [s for s in unsaved if s[2] in gone]:
                         del unsaved[shown]
+        self.pauses.read_again()
 
     def heartbeats(self) -> list[dict[str, object]]:
         """When each agent's hooks were last seen, for status and doctor."""
@@ -163,13 +179,16 @@ class HookState:
             self._unsaved_heartbeats.clear()
         if not work and not beats:
             return 0
+        injected = self.ledger.take()
         try:
             with self._database.writing() as db:
                 for unsaved in work:
                     _write(db, unsaved)
+                self.ledger.write(db, injected)
                 db.run_many(_sql.put_heartbeat, beats)
                 db.run(_sql.delete_old_sessions, {"now": now, "keep_ms": KEEP_MS})
         except MashError:
+            self.ledger.put_back(injected)
             self._put_back(work, beats)
             raise
         return len(work)
@@ -202,9 +221,10 @@ class HookState:
             return None  # a broken store must not cost the hook its answer
         if row is None:
             return None
-        agent, first, last, reminder, block, sources = row
+        agent, first, last, reminder, block, sources, project = row
         session = SessionState(agent, first, last)
         session.last_reminder_at, session.last_full_block_at = reminder, block
+        session.project = project
         session.shown_sources = set(sources.split())
         session.shown = {(r, p, i) for r, p, i in shown}
         return session
@@ -235,6 +255,7 @@ def _take(session_id: str, session: SessionState) -> _Unsaved:
         "last_reminder_at": session.last_reminder_at,
         "last_full_block_at": session.last_full_block_at,
         "shown_sources": " ".join(sorted(session.shown_sources)),
+        "project": session.project,
     }
     unsaved = _Unsaved(
         session_id, row, session.unsaved_shown, session.unsaved_dropped, session.forgot_shown

@@ -1,5 +1,7 @@
 """The note beside a telling prompt, and the safety net."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 from tests.hooks_answers.conftest import MINUTE
@@ -41,6 +43,40 @@ def test_two_sessions_have_their_own_clocks_and_a_restart_keeps_them(desk):
     assert desk.prompt(session="b") == ""
     desk.reopen()
     assert desk.prompt(session="a") == ""
+
+
+@pytest.mark.spec("R-126")
+def test_the_net_survives_a_clock_that_was_ahead_and_a_machine_that_slept(desk):
+    right = desk.now
+    desk.now += 3_000 * 24 * 60 * MINUTE  # first seen by a clock that was years ahead
+    desk.prompt()
+    desk.now += 15 * MINUTE
+    assert SWEEP in desk.prompt()
+    desk.reopen()
+    desk.now = right
+    assert desk.prompt() == ""
+    desk.now += 15 * MINUTE
+    assert SWEEP in desk.prompt()
+    desk.now += 8 * 60 * MINUTE  # asleep over night
+    assert [bool(desk.prompt()) for _ in range(2)] == [True, False]
+
+
+@pytest.mark.spec("R-126")
+def test_a_clock_set_back_within_a_session_delays_the_net_by_fifteen_minutes_at_most(desk):
+    desk.prompt()
+    desk.now -= 60 * MINUTE
+    assert desk.prompt() == ""
+    desk.now += 15 * MINUTE
+    assert SWEEP in desk.prompt()
+
+
+@pytest.mark.spec("R-126")
+def test_two_terminals_of_one_session_get_one_reminder(desk):
+    desk.prompt()
+    desk.now += 15 * MINUTE
+    with ThreadPoolExecutor(8) as terminals:
+        told = list(terminals.map(lambda _: desk.prompt(), range(8)))
+    assert sum(SWEEP in text for text in told) == 1
 
 
 @pytest.mark.spec("R-126")

@@ -147,6 +147,28 @@ def test_subagents_start_in_silence(desk):
     assert "Kept." in desk.start()
 
 
+def test_subagents_are_told_established_preferences_once_each_where_it_is_wanted(desk):
+    place = {"kind": "preference", "state": "active"}
+    for number in range(30):
+        desk.keep(f"A decision {number}.", age=1)
+    desk.keep("Use tabs.", **place, age=2)
+    desk.keep("Perhaps spaces.", review="candidate", **place)
+    desk.keep("Personal.", Scope("personal"), **place)
+    assert desk.say("session-start", "SubagentStart", agent_id="a-1") == ""
+    (desk.root / "mash" / "config.toml").write_text("[recall]\nsubagents = true\n")
+    for agent in ("claude-code", "codex"):
+        for subagent in ("a-1", "a-2"):
+            text = desk.say(
+                "session-start", "SubagentStart", agent, session_id=agent, agent_id=subagent
+            )
+            assert [r["statement"] for r in _records(text)] == ["Use tabs."]
+            assert "Saving memory" not in text
+        again = {"session_id": agent, "agent_id": "a-2"}
+        assert desk.say("session-start", "SubagentStart", agent, **again) == ""
+    desk.switches["MASH_RECORD_RECALL"] = "off"
+    assert desk.say("session-start", "SubagentStart", agent_id="a-3") == ""
+
+
 @pytest.mark.spec("R-128", "R-127")
 def test_the_end_of_a_turn_or_session_is_noted_and_never_speaks(desk):
     desk.start()

@@ -325,7 +325,7 @@ def test_private_hashes_files_and_hook_rows_of_the_chat_go(memory: Memory, shop:
     with memory.call.store.writing() as db:
         for session in ("s-1", "s-2"):
             db.run(
-                "INSERT INTO hook_sessions VALUES (:s, 'claude-code', 0, NULL, NULL, '', 0)",
+                "INSERT INTO hook_sessions VALUES (:s, 'claude-code', 0, NULL, NULL, '', 0, NULL)",
                 {"s": session},
             )
             db.run(SHOWN, {"s": session, "id": "r1"})
@@ -406,7 +406,7 @@ def test_a_removal_that_ended_between_the_two_stores_is_finished_later(
 def test_a_chat_goes_whose_transcript_and_index_are_lost(memory: Memory, shop: Shop) -> None:
     made = memory.candidate("Use Qdrant.")["id"]
     with memory.call.store.writing() as db:
-        db.run("INSERT INTO hook_sessions VALUES ('s-1', 'claude-code', 0, NULL, NULL, '', 0)")
+        db.run("INSERT INTO hook_sessions VALUES ('s-1', 'claude-code', 0, NULL, NULL, '', 0, NULL)")
     shop.transcript.path.unlink()
     with memory.call.chats.database.writing() as db:
         for table in ("files", "chat_messages", "messages", "chats"):

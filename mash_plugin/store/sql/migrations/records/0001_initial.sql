@@ -190,7 +190,17 @@ CREATE TABLE hook_sessions (
   first_seen_at INTEGER NOT NULL, last_reminder_at INTEGER,
   last_full_block_at INTEGER,             -- what a resume has to show changed after this
   shown_sources TEXT NOT NULL DEFAULT '', -- startup, clear ...: those that had their full block
-  last_activity_at INTEGER NOT NULL) STRICT;
+  last_activity_at INTEGER NOT NULL,
+  project TEXT) STRICT;                   -- where its last hook ran
+CREATE TABLE hook_injected (              -- what each hook put into a session's context
+  session_id TEXT NOT NULL REFERENCES hook_sessions(session_id) ON DELETE CASCADE,
+  hook TEXT NOT NULL, times INTEGER NOT NULL, bytes INTEGER NOT NULL,
+  PRIMARY KEY (session_id, hook)) STRICT, WITHOUT ROWID;
+CREATE TABLE pauses (                     -- a person's: hooks are silent there until then
+  target TEXT PRIMARY KEY,                -- `session:ID`, or `project:` and its identity or path
+  session_id TEXT REFERENCES hook_sessions(session_id) ON DELETE CASCADE,
+  until INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+CREATE INDEX pauses_session ON pauses(session_id);
 CREATE TABLE hook_files (
   session_id TEXT NOT NULL REFERENCES hook_sessions(session_id) ON DELETE CASCADE,
   reader TEXT NOT NULL,                   -- a subagent's ID, '' for the session's own agent
