@@ -26,9 +26,9 @@ from mcp.shared.exceptions import MCPError
 
 from mash_plugin import wording
 from mash_plugin.client import call, lease, refuse_sandbox
-from mash_plugin.credentials import mask
 from mash_plugin.errors import InvalidArgument, MashError
 from mash_plugin.paths import find_paths
+from mash_plugin.privacy.credentials import mask
 from mash_plugin.protocol import tool_schemas
 
 SKILLS = ", ".join(f"`{name}`" for name in wording.SKILLS)

@@ -379,7 +379,7 @@ def chinese_queries() -> list[str]:
 
 def mask(_place: Place, rounds: int) -> Iterator[Line]:
     """Masking of what people and agents write, in long texts and in short ones."""
-    from mash_plugin.credentials import mask as masked
+    from mash_plugin.privacy.credentials import mask as masked
 
     words, secret = Words(random.Random(1)), "gh" + "p_" + "a1B2" * 9  # noqa: S311 - repeatable
     pieces = {

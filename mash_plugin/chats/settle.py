@@ -10,7 +10,7 @@ from mash_plugin.chats.blocks import blocks_to_compare, blocks_unchanged
 from mash_plugin.chats.intake import Place, take_in
 from mash_plugin.chats.project import Project, is_denied, normalise_remote, project_of, switched_off
 from mash_plugin.chats.stretch import From, Stretch, reader_state
-from mash_plugin.privacy import cut_title
+from mash_plugin.privacy.credentials import cut_title
 from mash_plugin.store.chats import (
     SQL,
     ChatState,

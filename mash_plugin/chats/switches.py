@@ -12,7 +12,7 @@ from mash_plugin.chats.project import (
     project_of,
 )
 from mash_plugin.config import Settings
-from mash_plugin.credentials import pattern_faults
+from mash_plugin.privacy.credentials import pattern_faults
 
 LISTS = {
     "everything": "deny",

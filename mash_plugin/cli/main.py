@@ -18,6 +18,8 @@ from mash_plugin.errors import DaemonUnavailable, MashError, Sandboxed
 COMMANDS = {
     "init": ("mash_plugin.cli.init", "Set up the store, the index and every agent found."),
     "status": ("mash_plugin.cli.status", "Show what works and what is switched off."),
+    "statusline": ("mash_plugin.cli.statusline", "Print one line for Claude Code's status line."),
+    "pause": ("mash_plugin.cli.pause", "Silence the hooks for this session or project."),
     "doctor": ("mash_plugin.cli.doctor", "Check everything; print the command that helps."),
     "records": ("mash_plugin.cli.records", "Show what is remembered: all, or what holds words."),
     "record": ("mash_plugin.cli.records", "Show everything of one record."),
@@ -127,7 +129,7 @@ def use_utf8() -> None:
 
 
 def _tell(message: str, code: int) -> int:
-    from mash_plugin.credentials import mask
+    from mash_plugin.privacy.credentials import mask
 
     one_line = mask(" ".join(message.split()))
     print(f"mash: {one_line}", file=sys.stderr)

@@ -43,10 +43,10 @@ def _refuse_others(tool: str) -> None:
 
     if tool in ("stop", "drain"):
         raise InvalidArgument(f"`{tool}` is no tool; see `mash daemon --help`.")
-    if tool in COMMANDS or tool in ("forget_chat", "restore_chat"):
+    if tool in COMMANDS or tool in ("forget_chat", "restore_chat", "pause"):
         raise InvalidArgument(f"`{tool}` is no tool: the person's own commands alone use it.")
     if tool not in METHODS:
-        from mash_plugin.credentials import mask
+        from mash_plugin.privacy.credentials import mask
 
         named = mask(tool[:100])
         raise InvalidArgument(f"There is no tool {named!r}; the tools: {', '.join(TOOLS)}.")

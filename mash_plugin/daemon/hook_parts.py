@@ -7,10 +7,10 @@ from typing import Any
 from mash_plugin.chat_ids import chat_id
 from mash_plugin.chats.project import Project, is_denied, shared_place
 from mash_plugin.chats.reading import Chat, recent_chats
-from mash_plugin.credentials import mask
 from mash_plugin.daemon.lanes import Lane, Part
 from mash_plugin.memory.call import Call
 from mash_plugin.memory.recall import recall_for_hook
+from mash_plugin.privacy.credentials import mask
 from mash_plugin.records.model import Scope
 from mash_plugin.render.context import ChatHint
 

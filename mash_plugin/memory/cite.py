@@ -13,7 +13,6 @@ from mash_plugin.chats.reading import (
     message_by_id,
     messages_newest_first,
 )
-from mash_plugin.credentials import mask
 from mash_plugin.errors import (
     EndorsementNotByPerson,
     Forgotten,
@@ -27,7 +26,8 @@ from mash_plugin.errors import (
 from mash_plugin.memory.call import Call
 from mash_plugin.memory.denied import Denied, refuse_unread
 from mash_plugin.memory.scopes import chat_in_scope
-from mash_plugin.privacy import PRIVATE_MARK
+from mash_plugin.privacy.credentials import mask
+from mash_plugin.privacy.spans import PRIVATE_MARK
 from mash_plugin.records.approvals import is_bare_approval
 from mash_plugin.records.authority import Cited, Trust, counts_as_person
 from mash_plugin.records.evidence import find_quote, kept_text

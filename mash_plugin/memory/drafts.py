@@ -5,12 +5,12 @@ from typing import Any, NamedTuple
 
 from mash_plugin.chats.private import repeats_private_text
 from mash_plugin.chats.reading import chat_by_session, messages_newest_first
-from mash_plugin.credentials import credential_kind
 from mash_plugin.errors import CredentialText, PrivateText, ScopeMismatch
 from mash_plugin.memory.call import Call
 from mash_plugin.memory.cite import resolve_citations
 from mash_plugin.memory.scopes import known_chat
-from mash_plugin.privacy import split_private
+from mash_plugin.privacy.credentials import credential_kind
+from mash_plugin.privacy.spans import split_private
 from mash_plugin.records.authority import Cited, warnings_of
 from mash_plugin.records.duplicates import interpretation_hash
 from mash_plugin.records.model import Body, Evidence, Revision, Scope

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from mash_plugin.config import Settings
-from mash_plugin.credentials import mask
 from mash_plugin.errors import MashError
 from mash_plugin.memory.scopes import scope_json
+from mash_plugin.privacy.credentials import mask
 from mash_plugin.records.lifecycle import is_in_force, status_of_record
 from mash_plugin.records.model import RecordStatus, Revision
 from mash_plugin.store.records import Head

@@ -3,7 +3,8 @@
 import re
 from collections.abc import Callable
 
-from mash_plugin.privacy import persons_own, split_private
+from mash_plugin.privacy.own_words import persons_own
+from mash_plugin.privacy.spans import split_private
 from mash_plugin.records.cue_data import FOLDED
 
 LONGEST_TEXT = 6_000

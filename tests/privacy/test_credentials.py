@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from mash_plugin import credentials
-from mash_plugin.credential_formats import FORMATS
-from mash_plugin.credentials import (
+from mash_plugin.privacy import credentials
+from mash_plugin.privacy.credential_formats import FORMATS
+from mash_plugin.privacy.credentials import (
     EXTRA_KIND,
     MOST_PATTERNS,
     MOST_TRIES,
@@ -134,7 +134,7 @@ def test_a_text_full_of_credentials_is_masked_to_its_end() -> None:
 
 def test_a_session_start_without_credentials_loads_no_re2() -> None:
     code = (
-        "import sys; from mash_plugin.credentials import mask\n"
+        "import sys; from mash_plugin.privacy.credentials import mask\n"
         "mask('We keep the ledger in Postgres; see src/ledger.py. ' * 100)\n"
         "print('re2' in sys.modules)"
     )

@@ -7,7 +7,7 @@ import uuid
 
 import pytest
 
-from mash_plugin.credentials import SHORT_CHARS, credential_kind, mask
+from mash_plugin.privacy.credentials import SHORT_CHARS, credential_kind, mask
 
 PROSE = """
 We use Postgres 16 for the ledger, decided.

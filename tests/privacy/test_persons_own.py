@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from mash_plugin.privacy import persons_own
+from mash_plugin.privacy.own_words import persons_own
 
 
 @pytest.mark.spec("R-018")

@@ -6,7 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mash_plugin.privacy import MOST_TAGS, PRIVATE_MARK, cut_title, persons_own, split_private
+from mash_plugin.privacy.credentials import cut_title
+from mash_plugin.privacy.own_words import persons_own
+from mash_plugin.privacy.spans import MOST_TAGS, PRIVATE_MARK, split_private
 
 SECRET = "the ledger moves on Friday"
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from mash_plugin.credentials import mask
 from mash_plugin.errors import CredentialText, MashError, PrivateText, ScopeMismatch
 from mash_plugin.memory.call import Caller
 from mash_plugin.memory.extraction import extract_records, get_extraction_checkpoint
 from mash_plugin.paths import Paths
+from mash_plugin.privacy.credentials import mask
 from mash_plugin.protocol import validate
 from mash_plugin.protocol.requests import REQUESTS
 from tests.conftest import CHOICE, QUESTION, SHOP, Json, Memory, Shop

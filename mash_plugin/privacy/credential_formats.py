@@ -2,7 +2,12 @@
 
 from typing import NamedTuple
 
-from mash_plugin.secret_values import has_digit, is_mixed, is_password, is_secret_name_value
+from mash_plugin.privacy.secret_values import (
+    has_digit,
+    is_mixed,
+    is_password,
+    is_secret_name_value,
+)
 
 PRIVATE_KEY, BEARER, ASSIGNED = "private key", "authorization header", "assigned secret"
 IN_URL, COMMAND = "password in a URL", "password in a command"

@@ -8,7 +8,14 @@ from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 from typing import Any
 
-from mash_plugin.credential_formats import FORMATS, SHORTEST_WORD, WORD_CHARS, Format, is_secret
+from mash_plugin.privacy.credential_formats import (
+    FORMATS,
+    SHORTEST_WORD,
+    WORD_CHARS,
+    Format,
+    is_secret,
+)
+from mash_plugin.privacy.patterns import compiled
 
 MOST_TRIES = 300
 """Matches looked at one by one in one text; behind the last of them all is masked."""
@@ -51,6 +58,17 @@ def credential_kind(text: str, extra: Sequence[str] = ()) -> str | None:
         if next(_found(form, data, tries), None):
             return form.kind
     return None
+
+
+def cut_title(text: str, limit: int) -> str:
+    """At most `limit` characters, and no half of a word that may be a credential."""
+    if len(text) <= limit:
+        return text
+    cut = text[:limit]
+    if "!" <= text[limit] <= "~":
+        whole = compiled(r"[!-~]+\Z").sub("", cut)
+        cut = whole if whole.strip() else mask(text)[:limit]
+    return cut.rstrip()
 
 
 def pattern_faults(patterns: Sequence[str]) -> list[str]:
@@ -96,7 +114,7 @@ def _hints() -> tuple[Any, list[Format]]:
 
 def _found(form: Format, data: bytes, tries: Tries) -> Spans:
     """Where credentials of this format stand; the last span reaches to the end without tries."""
-    rule, lead_rule = _compiled(form)
+    rule, lead_rule = _rules_of(form)
     for match in rule.finditer(data):
         start, end = match.span()
         if next(tries, None) is None:
@@ -138,7 +156,7 @@ def _without(data: bytes, spans: Spans, mark: str) -> bytes:
 
 
 @cache
-def _compiled(form: Format) -> tuple[Any, Any]:
+def _rules_of(form: Format) -> tuple[Any, Any]:
     """The rule of a format and that of its lead: without groups RE2 needs its fast engine alone."""
     import re2  # when a text first looks like it holds one: a hook's answer rarely does
 

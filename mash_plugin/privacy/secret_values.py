@@ -1,7 +1,6 @@
 """Tell a secret's value from a name, a type, a path, a call or a place to fill in."""
 
-import re
-from functools import cache
+from mash_plugin.privacy.patterns import compiled
 
 JUDGED_CHARS = 64
 _VARIABLES = ("$", "{", "%", "<", "*", "[")
@@ -55,12 +54,12 @@ def is_secret_name_value(lead: str, value: str, after: str) -> bool:
     is_quoted = lead[-1:] in "\"'`\u201c\u300c"
     if value.startswith((*_NOT_LITERAL, *_PATHS)) or "://" in value or "${" in value:
         return False
-    if not is_quoted and (after[:1] in ("(", "[", "{") or _pattern(_ATTRIBUTE).fullmatch(value)):
+    if not is_quoted and (after[:1] in ("(", "[", "{") or compiled(_ATTRIBUTE).fullmatch(value)):
         return False
     low = value.lower()
     if low in _TO_FILL_IN or low.startswith(_TO_FILL_IN_STARTS) or len(set(low)) < 4:
         return False
-    plain = _pattern(_TERMS).sub("", value)
+    plain = compiled(_TERMS).sub("", value)
     if not _has_both(plain):
         return False
     if _names_password(lead):
@@ -80,15 +79,9 @@ def _names_password(lead: str) -> bool:
 
 
 def _reads_like_names(value: str) -> bool:
-    parts = _pattern(_BETWEEN).split(value)
+    parts = compiled(_BETWEEN).split(value)
     return len(parts) > 1 and _are_parts(_WEAK_NAME_PART, value)
 
 
 def _are_parts(part: str, value: str) -> bool:
-    return all(_pattern(part).fullmatch(each) for each in _pattern(_BETWEEN).split(value))
-
-
-@cache
-def _pattern(pattern: str) -> re.Pattern[str]:
-    """Compiled when a text first looks like it holds a secret."""
-    return re.compile(pattern)
+    return all(compiled(part).fullmatch(each) for each in compiled(_BETWEEN).split(value))
