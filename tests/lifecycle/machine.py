@@ -23,7 +23,7 @@ from tests.lifecycle.talk import ROUNDS, SORTS, Cites, Speaker, cites_of
 
 START = 1_796_100_000_000
 MINUTE = 60_000
-SCOPES = 2
+STEPS = 50
 
 
 class Seen(NamedTuple):
@@ -63,7 +63,8 @@ class World:
     def __init__(self, begin: Callable[[int], System]) -> None:
         self.begin = begin
         self.taken: Counter[str] = Counter()
-        self.runs = self.steps = 0
+        self.begun = self.runs = self.steps = 0
+        """`runs` counts those that came to their end."""
 
 
 GOOD = ("both", "person", "agent", "approved proposal")
@@ -87,11 +88,12 @@ class Lives(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.world.runs += 1
-        self.number = self.world.runs
+        self.world.begun += 1
+        self.number = self.world.begun
         self.system = self.world.begin(self.number)
         self.model = Model(START, self.world.taken)
         self.count = 0
+        self.steps = -1  # `begin` is none
         self.is_broken = self.may_edit = False
 
     @initialize(may_edit=st.booleans())
@@ -143,9 +145,9 @@ class Lives(RuleBasedStateMachine):
     def supersede(self, pick: int, move: int, sort: str, number: int) -> None:
         self._move("supersede", self._pick(pick), move, cites_of(sort, number), "always")
 
-    @rule(moves=st.tuples(cases, cases, picks))
-    def follow_two_rows(self, moves: tuple[str, str, int]) -> None:
-        """Two lines of the tables, each with the evidence that it needs or without."""
+    @rule(moves=st.tuples(cases, cases, cases, picks))
+    def follow_some_rows(self, moves: tuple[str, str, str, int]) -> None:
+        """Some lines of the tables, each with the evidence that it needs or without."""
         *chosen, pick = moves
         for name in chosen:
             self._follow(*CASES[name], pick)
@@ -179,6 +181,50 @@ class Lives(RuleBasedStateMachine):
         self._do(self._at("confirm", found)._replace(cites=cites_of(sort, number)))
         other = self._record_at(Standing(table, "established", LIVE[table][0]))
         self._do(self._between("link", found, other, "contradicts" if number else "supports"))
+
+    @rule(pick=picks, number=rounds, story=st.integers(0, 2))
+    def live_through_a_story(self, pick: int, number: int, story: int) -> None:
+        """What takes several changes in their order, and would hardly come about by chance."""
+        if story == 0:
+            self._outlive_a_contradiction(pick % 2 == 0, "supports" if number else "contradicts")
+        elif story == 1:
+            self._say_again_what_was_forgotten(pick, number)
+        elif self.may_edit:
+            self._lose_a_confirmation(tuple(LIVE)[number])
+
+    def _lose_a_confirmation(self, table: str) -> None:
+        """Words that confirmed a record are edited: they are not counted, nothing gets stale."""
+        edited: tuple[Speaker, int] = ("words", 0)
+        if edited in self.model.changed:
+            self._edit(edited)
+        found = self._record_at(Standing(table, "established", LIVE[table][0]))
+        self._do(self._at("confirm", found)._replace(cites=cites_of("person", 0)))
+        self._edit(edited)
+        self._look(found)
+
+    def _outlive_a_contradiction(self, is_source: bool, relation: str) -> None:
+        """One of two linked facts ends: the other is in no conflict any more."""
+        aim = Standing(FACT, "established", "current")
+        cites = cites_of("both", UNEDITED)
+        ends = [
+            str(self._do(Change("create", say=self._say(aim, when), cites=cites), look=False)["id"])
+            for when in (("always", "soon over") if is_source else ("soon over", "always"))
+        ]
+        self._do(self._between("link", ends[0], ends[1], relation))
+        self._pass_time(MINUTE)
+        for record_id in ends:
+            self._look(record_id)
+
+    def _say_again_what_was_forgotten(self, pick: int, number: int) -> None:
+        """Neither what is gone nor what is out of sight is found again as a duplicate."""
+        found = self._record_at(Standing("7.3", "established", "active"))
+        if pick % 2:
+            found = self._pick(pick, self._is_current)
+        record = self.model.records[found]
+        self._do(self._at("forget", found))
+        if record.say.is_live:
+            cites = cites_of("both", number)
+            self._do(Change("create", scope=record.scope, say=record.say, cites=cites, reuse=True))
 
     @precondition(lambda self: self.model.seen())
     @rule(pick=picks, sort=sorts, number=rounds)
@@ -265,11 +311,13 @@ class Lives(RuleBasedStateMachine):
 
     @invariant()
     def count_the_steps(self) -> None:
+        self.steps += 1
         self.world.steps += 1
 
     def teardown(self) -> None:
         if not self.is_broken:
             self.system.check(self.model)
+            self.world.runs += self.steps >= STEPS
 
     def _record_at(self, standing: Standing) -> str:
         """A record that stands there; brought there when there is none."""

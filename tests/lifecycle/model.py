@@ -77,6 +77,8 @@ class Revised:
     cites: Cites
     at: int
     confirmed: dict[tuple[Speaker, int], int] = field(default_factory=dict)
+    supports: set[Cite] = field(default_factory=set)
+    """What confirmations cited, counted or not."""
 
 
 @dataclass
@@ -447,6 +449,7 @@ class Model:
         for cite in self.counting(record, change.cites or ()):
             if cite.message not in known:
                 record.head.confirmed.setdefault(cite.message, self.now)
+        record.head.supports |= set(change.cites or ()) - set(record.head.cites)
         assert answer["revision"] == change.revision, answer
         assert answer["confirmations_total"] == self.confirmations(record), answer
         assert answer["confirmations_added"] == self.confirmations(record) - before, answer

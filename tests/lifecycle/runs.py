@@ -6,7 +6,7 @@ from collections.abc import Callable
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from tests.lifecycle.machine import Lives, System, World
+from tests.lifecycle.machine import STEPS, Lives, System, World
 from tests.lifecycle.tables import (
     CONFIRMED,
     FORGOTTEN,
@@ -17,7 +17,6 @@ from tests.lifecycle.tables import (
     UNCONFIRMED,
 )
 
-STEPS = 50
 OTHERS = (
     *("3.7 duplicate: report [duplicate_record]", "3.7 duplicate: reuse"),
     *("3.6 retry", "3.6 retry after forgetting", "3.6 other request, same operation"),
@@ -34,7 +33,7 @@ def run_lives(begin: Callable[[int], System], runs: int, seed: int, shrink: bool
     machine = type("Lives", (Lives,), {"world": world, "_hypothesis_internal_use_seed": seed})
     chosen = settings(
         max_examples=runs,
-        stateful_step_count=STEPS,
+        stateful_step_count=STEPS + 1,  # with `begin`
         deadline=None,
         database=None,
         derandomize=False,
@@ -42,7 +41,7 @@ def run_lives(begin: Callable[[int], System], runs: int, seed: int, shrink: bool
         report_multiple_bugs=False,
         suppress_health_check=list(HealthCheck),
     )
-    run_state_machine_as_test(machine, settings=chosen, _min_steps=STEPS)
+    run_state_machine_as_test(machine, settings=chosen, _min_steps=STEPS + 1)
     return world
 
 

@@ -121,13 +121,10 @@ class Served:
             expected = wanted.say.as_json()
             got = {key: found["body"].get(key) for key in expected}
             assert got == expected, (record_id, got, expected)
-            cited = {(self.messages[c.message], c.purpose) for c in wanted.cites}
-            rests_on = {
-                (e["message_id"], e["purpose"])
-                for e in found["evidence"]
-                if e["added_by"] == "revision"
-            }
-            assert rests_on == cited, (record_id, number)
+            for added_by, cites in (("revision", wanted.cites), ("confirmation", wanted.supports)):
+                cited = {(self.messages[c.message], c.purpose) for c in cites}
+                kept = [e for e in found["evidence"] if e["added_by"] == added_by]
+                assert {(e["message_id"], e["purpose"]) for e in kept} == cited, (record_id, number)
             confirmed = {self.messages[m]: at for m, at in wanted.confirmed.items()}
             told = {c["message_id"]: c["confirmed_at"] for c in found["confirmation_history"]}
             assert told == confirmed, (record_id, number)
