@@ -1,7 +1,7 @@
 """A small packet of memory for one exact scope: window, rank, fit. Writes nothing."""
 
 from collections import ChainMap
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from heapq import merge
 from typing import Any
@@ -85,46 +85,57 @@ def _recall(
     include_review: bool,
     is_fit: Test,
 ) -> Item:
-    now, shown = call.now, masking(call.settings)
+    shown = masking(call.settings)
     with call.store.reading() as db:
-        scopes = list(dict.fromkeys(scopes))
-        if include_review:
-            owner = identity_of(db).owner
-            found = [review_window(db, owner, scope, now) for scope in scopes]
-        else:
-            found = call.windows.find(db, scopes, now)
+        found = _windows(call, db, list(dict.fromkeys(scopes)), include_review)
         heads = ChainMap(*(window.heads for window in found))
         conflicts = frozenset[str]().union(*(window.conflicts for window in found))
-        scan_limited = any(window.scan_limited for window in found)
 
         def revision_of(head: Head) -> Revision | None:
             return _revision(call, db, found, head)
 
-        candidates: list[Iterable[Placed]] = [window.ordered for window in found]
+        placed: list[Iterable[Placed]] = [window.ordered for window in found]
         if file is not None:
-            candidates = [_naming(window, file, revision_of) for window in found]
-        relevant: Iterable[Ranked] = (ranked for _, ranked in merge(*candidates))
+            placed = [_naming(window, file, revision_of) for window in found]
+        relevant: Iterable[Ranked] = (ranked for _, ranked in merge(*placed))
         rest: Iterable[Ranked] = ()
         if terms:
-            relevant, rest = rank_records(list(relevant), terms, now)
+            relevant, rest = rank_records(list(relevant), terms, call.now)
 
         def to_item(ranked: Ranked) -> Item | None:
             head = heads[ranked.id]
             revision = revision_of(head)
             if revision is None or not is_fit(head, revision):
                 return None
-            status = status_of_head(head, now)
+            status = status_of_head(head, call.now)
             return item_of(head, revision, status, head.id in conflicts, shown)
 
-        @cache
-        def sizes() -> dict[str, int]:
-            return text_bytes(db, heads)
-
-        def least_size(ranked: Ranked) -> int:
-            scope_value = heads[ranked.id].scope_value
-            return EMPTY_ITEM_BYTES + len(ranked.id) + len(scope_value) + sizes()[ranked.id]
-
+        scan_limited = any(window.scan_limited for window in found)
+        least_size = _least_size(db, heads)
         return pack(relevant, rest, to_item, least_size, limit, byte_budget, scan_limited)
+
+
+def _windows(
+    call: Call, db: Connection, scopes: Sequence[Scope], include_review: bool
+) -> list[Window]:
+    if not include_review:
+        return call.windows.find(db, scopes, call.now)
+    owner = identity_of(db).owner
+    return [review_window(db, owner, scope, call.now) for scope in scopes]
+
+
+def _least_size(db: Connection, heads: Mapping[str, Head]) -> Callable[[Ranked], int]:
+    """What an item surely takes; the texts are measured together, once something did not fit."""
+
+    @cache
+    def sizes() -> dict[str, int]:
+        return text_bytes(db, heads)
+
+    def least_size(ranked: Ranked) -> int:
+        scope_value = heads[ranked.id].scope_value
+        return EMPTY_ITEM_BYTES + len(ranked.id) + len(scope_value) + sizes()[ranked.id]
+
+    return least_size
 
 
 def _naming(
