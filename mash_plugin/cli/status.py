@@ -17,6 +17,7 @@ SWITCH_NAMES = {
     "recall": "records in hooks ([records] recall, MASH_RECORD_RECALL)",
     "file_recall": "hints at file reads ([recall] files, MASH_FILE_RECALL)",
 }
+BYTES_PER_TOKEN = 4
 OFF_HERE = {
     "everything": "everything",
     "capture": "saving notes",
@@ -26,9 +27,15 @@ OFF_HERE = {
 
 
 @click.command()
+@click.option("--session", metavar="ID", help="What hooks gave one session; or `newest`.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
-def status(as_json: bool) -> int:
-    """Show the daemon, the store, the agents' last hooks and what is switched off."""
+def status(session: str | None, as_json: bool) -> int:
+    """Show the daemon, the store, the agents' last hooks and what is switched off.
+
+    With --session how many bytes each hook put into the context of that session.
+    """
+    if session is not None:
+        return _show_session(session, as_json=as_json)
     from mash_plugin import client
     from mash_plugin.store.checks import store_report
 
@@ -61,8 +68,40 @@ def _lines(body: dict[str, Any], store_bytes: int) -> list[str]:
     lines += [f"PROBLEM in {places.get('config')}: {w}" for w in body.get("settings_warnings", ())]
     some = _project_lines(body)
     off = [SWITCH_NAMES.get(name, name) for name, is_on in _switches(body).items() if not is_on]
+    lines += [_pause_line(pause) for pause in body.get("paused", ())]
     nothing = "nothing for all projects alike; see above for single ones" if some else "nothing"
     return [*lines, *some, f"Switched off: {', '.join(off) if off else nothing}"]
+
+
+def _pause_line(pause: dict[str, Any]) -> str:
+    kind, _, name = pause["target"].partition(":")
+    until = f"until {local_date(pause['until'], None)}" if pause["until"] else "until ended"
+    return f"Paused {until}: hooks in {kind} {name} (`mash pause --off`)"
+
+
+def _show_session(session: str, *, as_json: bool) -> int:
+    from mash_plugin import client
+    from mash_plugin.cli.chats import plain
+    from mash_plugin.cli.tables import print_table
+
+    body = client.call("session_ledger", {"session": plain(session)})
+    if as_json:
+        click.echo(orjson.dumps(body).decode())
+        return 0
+    one, total = body["session"], body["total"]
+    click.echo(
+        clean(f"Session {one['session_id']} of {one['agent']}, {one['project'] or 'nowhere'}")
+    )
+    seen = [local_date(one[at], None) for at in ("first_seen_at", "last_activity_at")]
+    click.echo(f"First hook {seen[0]}, last hook {seen[1]}")
+    rows = [(told["hook"], told["times"], told["bytes"]) for told in body["injected"]]
+    rows.append(("in all", total["times"], total["bytes"]))
+    print_table(
+        [(hook, f"{times:,}", f"{size:,}") for hook, times, size in rows],
+        ("Hook", "Notes", "Bytes given to the agent"),
+    )
+    click.echo(f"About {-(-total['bytes'] // BYTES_PER_TOKEN):,} tokens.")
+    return 0
 
 
 def _project_lines(body: dict[str, Any]) -> list[str]:

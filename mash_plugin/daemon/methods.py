@@ -141,6 +141,9 @@ def status(requests: Requests, params: Mapping[str, Any]) -> dict[str, Any]:
         "file_recall": settings.file_recall,
     }
     body |= _projects(settings, _text(params, "cwd"))
+    from mash_plugin.daemon import sessions
+
+    body["paused"] = sessions.paused(node, now_ms())
     body["inherited"] = {name: os.environ[name] for name in SWITCHES if name in os.environ}
     return body
 
@@ -194,6 +197,27 @@ def restore_chat(requests: Requests, params: Mapping[str, Any]) -> dict[str, Any
     return forgetting.restore_chat(requests, params)
 
 
+def session_ledger(requests: Requests, params: Mapping[str, Any]) -> dict[str, Any]:
+    """What each hook put into the context of one session."""
+    from mash_plugin.daemon import sessions
+
+    return sessions.ledger(requests, params)
+
+
+def pause(requests: Requests, params: Mapping[str, Any]) -> dict[str, Any]:
+    """Pause the hooks for a session or a project, or end that."""
+    from mash_plugin.daemon import sessions
+
+    return sessions.pause(requests, params)
+
+
+def status_line(requests: Requests, params: Mapping[str, Any]) -> dict[str, Any]:
+    """What the status line of an agent shows."""
+    from mash_plugin.daemon import sessions
+
+    return sessions.status_line(requests, params)
+
+
 OWN: dict[str, Callable[[Requests, Mapping[str, Any]], dict[str, Any]]] = {
     "ping": ping,
     "status": status,
@@ -204,6 +228,9 @@ OWN: dict[str, Callable[[Requests, Mapping[str, Any]], dict[str, Any]]] = {
     "index_progress": index_progress,
     "forget_chat": forget_chat,
     "restore_chat": restore_chat,
+    "session_ledger": session_ledger,
+    "pause": pause,
+    "status_line": status_line,
 }
 METHODS = (*TOOLS, *COMMANDS, *OWN)
 

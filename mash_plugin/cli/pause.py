@@ -1,0 +1,87 @@
+"""`mash pause`: a person silences the hooks for a session or a project, for a while or for good."""
+
+import os
+import re
+from typing import Any
+
+import click
+import orjson
+
+from mash_plugin.cli.log import UNITS
+from mash_plugin.render.text import clean, local_date
+
+SESSION_VARIABLES = ("CLAUDE_CODE_SESSION_ID", "CODEX_SESSION_ID")
+"""Where the agents' own shells tell the session."""
+WHAT_IT_MEANS = (
+    "There the hooks show nothing and ask for nothing; chats are still read, and tools answer an"
+    " agent that asks."
+)
+
+
+class Length(click.ParamType[int]):
+    """A length of time such as 30m or 2h, in milliseconds."""
+
+    name = "length"
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> int:
+        """The milliseconds, or a usage error."""
+        found = re.fullmatch(r"\s*([1-9]\d{0,5})\s*([smhdw])\s*", str(value), re.ASCII)
+        if found is None:
+            self.fail(f"{value!r} is no length of time; write 30m, 2h, 3d or 1w.", param, ctx)
+        return int(found[1]) * UNITS[found[2]] * 1_000
+
+
+@click.command()
+@click.option("--project", is_flag=True, help="The whole project of this folder, in all clones.")
+@click.option("--session", metavar="ID", help="This session; else the newest one here.")
+@click.option("--for", "length", type=Length(), metavar="TIME", help="So long (30m, 2h, 3d).")
+@click.option("--off", is_flag=True, help="End what is paused here.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+def pause(project: bool, session: str | None, length: int | None, off: bool, as_json: bool) -> None:
+    """Silence the hooks for this session, or with --project for this project.
+
+    Without --for until `mash pause --off`. `mash status` shows what is paused.
+    """
+    from mash_plugin import client
+
+    if project and session:
+        raise click.UsageError("Give --project or --session, not both.")
+    if off and length:
+        raise click.UsageError("--off ends a pause at once; it takes no --for.")
+    what = "off" if off else "project" if project else "session"
+    named = None if project else session or _own_session()
+    request = {"what": what, "cwd": _folder(), "session": named, "for_ms": length}
+    told = client.call("pause", {k: v for k, v in request.items() if v is not None})
+    if as_json:
+        click.echo(orjson.dumps(told).decode())
+    else:
+        for line in _ended(told) if off else _begun(told):
+            click.echo(clean(line))
+
+
+def _begun(told: dict[str, Any]) -> list[str]:
+    kind, _, name = told["target"].partition(":")
+    one = told.get("session")
+    whose = f" of {one['agent']} in {one['project'] or 'no project'}" if one else ""
+    until = f"until {local_date(told['until'], None)}" if told["until"] else "until you end it"
+    return [f"Paused {kind} {name}{whose}, {until}. `mash pause --off` ends it.", WHAT_IT_MEANS]
+
+
+def _ended(told: dict[str, Any]) -> list[str]:
+    if not told["ended"]:
+        others = ", ".join(pause["target"] for pause in told["paused"])
+        return [f"Nothing is paused here.{f' Elsewhere: {others}.' if others else ''}"]
+    return [f"No longer paused: {target.replace(':', ' ', 1)}." for target in told["ended"]]
+
+
+def _own_session() -> str | None:
+    return next((os.environ[name] for name in SESSION_VARIABLES if os.environ.get(name)), None)
+
+
+def _folder() -> str | None:
+    try:
+        return os.getcwd()
+    except OSError:  # the folder is gone
+        return None

@@ -1,0 +1,146 @@
+"""What a person asks of running sessions: what they cost, one line about them, and a pause."""
+
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from mash_plugin.chats.project import project_of
+from mash_plugin.chats.switches import what_is_off
+from mash_plugin.daemon.clock import now_ms
+from mash_plugin.daemon.hook_parts import pause_targets, project_scopes
+from mash_plugin.errors import InvalidArgument, MashError
+from mash_plugin.store import queries
+from mash_plugin.store.operations import identity_of
+from mash_plugin.store.pauses import FOR_EVER
+
+if TYPE_CHECKING:
+    from mash_plugin.daemon.node import Node
+    from mash_plugin.daemon.requests import Requests
+
+NEWEST = "newest"
+Json = dict[str, Any]
+
+_sessions = queries.load("sessions")
+_status = queries.load("status")
+
+
+def ledger(requests: "Requests", params: Mapping[str, Any]) -> Json:
+    """What each hook put into the context of one session, in bytes."""
+    node, now = requests.open_node(), now_ms()
+    session = _session(node, _text(params, "session") or NEWEST, None, now)
+    injected = node.hook_state.ledger.of(session["session_id"])
+    until = node.hook_state.pauses.until(pause_targets(None, session["session_id"]), now)
+    return {
+        "session": {**session, "paused_until": _shown(until)},
+        "injected": [{"hook": hook, **told._asdict()} for hook, told in injected.items()],
+        "total": {
+            "times": sum(told.times for told in injected.values()),
+            "bytes": sum(told.bytes for told in injected.values()),
+        },
+    }
+
+
+def pause(requests: "Requests", params: Mapping[str, Any]) -> Json:
+    """Pause a session or a project, or end what is paused; tells what is paused then."""
+    node, now = requests.open_node(), now_ms()
+    pauses = node.hook_state.pauses
+    project = project_of(_text(params, "cwd") or "")
+    session_id, asked = _text(params, "session"), _text(params, "what")
+    if asked == "off":
+        found = _find(node, session_id, project.place if project else None, now)
+        mine = pause_targets(project, found[0]["session_id"] if found else session_id)
+        ended = [target for target in mine if target in pauses.all(now)]
+        for target in ended:
+            pauses.end(target)
+        return {"ended": ended, "paused": paused(node, now)}
+    length = params.get("for_ms")
+    until = now + length if isinstance(length, int) and length > 0 else FOR_EVER
+    if asked == "project":
+        if project is None:
+            raise InvalidArgument("This folder is no project; pause a session instead.")
+        target = f"project:{project.identity or project.place}"
+        pauses.put(target, None, until, now)
+        return {"target": target, "until": _shown(until), "paused": paused(node, now)}
+    place = project.place if project and session_id is None else None
+    session = _session(node, session_id or NEWEST, place, now)
+    target = f"session:{session['session_id']}"
+    pauses.put(target, session["session_id"], until, now)
+    told = {"target": target, "until": _shown(until), "session": session}
+    return {**told, "paused": paused(node, now)}
+
+
+def status_line(requests: "Requests", params: Mapping[str, Any]) -> Json:
+    """The few facts that a status line of the agent shows of this project and session."""
+    node, now = requests.open_node(), now_ms()
+    settings, project = node.settings({}), project_of(_text(params, "cwd") or "")
+    targets = pause_targets(project, _text(params, "session"))
+    until = node.hook_state.pauses.until(targets, now)
+    records, saved_at = _saved(node, project_scopes(project))
+    return {
+        "project": project.identity or project.place if project else None,
+        "records": records,
+        "saved_at": saved_at,
+        "is_paused": until is not None,
+        "paused_until": _shown(until),
+        "off": [off.what for off in what_is_off(project, settings)],
+        "switches": {
+            "records": settings.records_enabled,
+            "capture": settings.capture,
+            "recall": settings.recall,
+        },
+        "problem": node.store.problem.as_json() if node.store.problem else None,
+        "now": now,
+    }
+
+
+def paused(node: "Node", now: int) -> list[Json]:
+    """Everything that is paused, for status."""
+    ends = node.hook_state.pauses.all(now)
+    return [{"target": target, "until": _shown(end)} for target, end in ends.items()]
+
+
+def _saved(node: "Node", scopes: list[Any]) -> tuple[int, int | None]:
+    """How many live records a project has, and when the last one was saved."""
+    with node.store.reading() as db:
+        owner = identity_of(db).owner
+        rows = [
+            db.all(
+                _status.scope_counts,
+                {"owner_id": owner, "scope_kind": scope.kind, "scope_value": scope.value},
+            )[0]
+            for scope in scopes
+        ]
+    times = [at for _, at in rows if at is not None]
+    return sum(count for count, _ in rows), max(times, default=None)
+
+
+def _session(node: "Node", name: str, place: str | None, now: int) -> Json:
+    """One session by the beginning of its ID, or the newest one. Raises InvalidArgument."""
+    found = _find(node, None if name == NEWEST else name, place, now)
+    if not found:
+        where = f" in {place}" if place else ""
+        what = f"session{where}" if name == NEWEST else f"session {name[:100]!r}"
+        raise InvalidArgument(f"No hook has run in a {what} yet; `mash log` names those that ran.")
+    exact = [session for session in found if session["session_id"] == name]
+    if name != NEWEST and not exact and len(found) > 1:
+        raise InvalidArgument(f"More than one session begins with {name[:100]!r}; give more of it.")
+    return (exact or found)[0]
+
+
+def _find(node: "Node", name: str | None, place: str | None, now: int) -> list[Json]:
+    with suppress(MashError):  # what cannot be written now is merely a few seconds old
+        node.hook_state.flush(now)
+    wanted = {"beginning": name, "project": place, "count": 2}
+    with node.store.reading() as db:
+        rows = db.all(_sessions.find_sessions, wanted)
+    names = ("session_id", "agent", "project", "first_seen_at", "last_activity_at")
+    return [dict(zip((*names, "last_reminder_at"), row, strict=True)) for row in rows]
+
+
+def _shown(until: int | None) -> int | None:
+    return None if until is None or until >= FOR_EVER else until
+
+
+def _text(params: Mapping[str, Any], key: str) -> str | None:
+    value = params.get(key)
+    return value if isinstance(value, str) and value else None

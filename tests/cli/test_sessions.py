@@ -1,0 +1,209 @@
+"""What a person sees and switches of running sessions: the ledger, a pause, the status line."""
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mash_plugin.cli.statusline import words_of
+from mash_plugin.daemon.methods import METHODS
+from tests.support.homes import ROOT, Home
+from tests.support.saved import begin, save
+from tests.support.transcripts import write_repository
+
+WISH = "From now on always run the linter before committing."
+TOLD = {
+    "project": "host.example/team/shop",
+    "records": 2,
+    "saved_at": 1_000,
+    "is_paused": False,
+    "paused_until": None,
+    "off": [],
+    "switches": {"records": True, "capture": True, "recall": True},
+    "problem": None,
+    "now": 7_201_000,
+}
+
+
+@pytest.fixture
+def shop(home: Home, tmp_path: Path) -> Path:
+    return write_repository(tmp_path / "shop", f"git@host.example:team/{tmp_path.name}.git")
+
+
+def hook(home: Home, name: str, event: str, cwd: Path, session: str, **fields: Any) -> str:
+    payload = {"session_id": session, "cwd": str(cwd), "hook_event_name": event, **fields}
+    script = str(ROOT / "hooks" / name)
+    done = home.run(
+        *("python", "-I", "-S", script, "claude-code", str(home.mash_home)),
+        stdin=json.dumps(payload),
+    )
+    assert done.code == 0, done
+    output = json.loads(done.out or '{"hookSpecificOutput": {"additionalContext": ""}}')
+    return str(output["hookSpecificOutput"]["additionalContext"])
+
+
+def start(home: Home, cwd: Path, session: str) -> str:
+    return hook(home, "session-start", "SessionStart", cwd, session, source="startup")
+
+
+def wish(home: Home, cwd: Path, session: str) -> str:
+    return hook(home, "prompt-submit", "UserPromptSubmit", cwd, session, prompt=WISH)
+
+
+def line(home: Home, given: bytes) -> str:
+    done = subprocess.run(
+        ["mash", "statusline"],
+        input=given,
+        env=home.environment,
+        cwd=home.home,
+        capture_output=True,
+        timeout=20,
+        check=True,
+    )
+    shown = done.stdout.decode()
+    assert (done.stderr, shown.count("\n"), shown[:6]) == (b"", 1, "mash: ")
+    return shown[6:].strip()
+
+
+def line_in(home: Home, cwd: Path, session: str = "s-1") -> str:
+    given = {"session_id": session, "cwd": "/", "workspace": {"current_dir": str(cwd)}}
+    return line(home, json.dumps(given).encode())
+
+
+def test_the_ledger_tells_what_each_hook_gave_a_session(home: Home, shop: Path) -> None:
+    told = start(home, shop, "ledger-1"), wish(home, shop, "ledger-1"), wish(home, shop, "ledger-1")
+    home.move_clock(0.1)
+    start(home, shop, "ledger-2")
+    home.move_clock(0.1)
+    body = json.loads(home.mash("status", "--session", "ledger-1", "--json").out)
+    assert body["session"]["agent"] == "claude-code"
+    assert body["session"]["project"] == str(shop)
+    assert body["injected"] == [
+        {"hook": "prompt-submit", "times": 2, "bytes": len((told[1] + told[2]).encode())},
+        {"hook": "session-start", "times": 1, "bytes": len(told[0].encode())},
+    ]
+    assert body["total"] == {"times": 3, "bytes": sum(len(text.encode()) for text in told)}
+    newest = home.mash("status", "--session", "newest").out
+    assert newest.startswith(f"Session ledger-2 of claude-code, {shop}\n")
+    assert "session-start  1" in newest
+    shown = home.mash("status", "--session", "ledger-1").out
+    assert f"{body['total']['bytes']:,}" in shown
+
+
+@pytest.mark.parametrize(
+    ("name", "said"), [("no-such", "No hook has run in a session 'no-such'"), ("led", "More than")]
+)
+def test_a_session_that_is_not_known_or_not_named_plainly_is_an_error(
+    home: Home, shop: Path, name: str, said: str
+) -> None:
+    for session in ("led-1", "led-2"):
+        start(home, shop, session)
+    done = home.mash("status", "--session", name)
+    assert done.code == 1
+    assert said in done.err
+    assert home.mash("status", "--session", "led-1").code == 0
+
+
+def test_a_pause_silences_the_newest_session_of_the_folder_at_once(home: Home, shop: Path) -> None:
+    assert wish(home, shop, "p-1")
+    home.move_clock(0.1)
+    assert wish(home, shop, "p-2")
+    done = home.mash("pause", "--for", "2h", cwd=shop)
+    assert done.code == 0, done
+    assert done.out.startswith("Paused session p-2 of claude-code in ")
+    assert wish(home, shop, "p-2") == ""
+    assert wish(home, shop, "p-1")
+    assert "hooks in session p-2" in home.mash("status").out
+    assert line_in(home, shop, "p-2").startswith("paused until ")
+    assert not line_in(home, shop, "p-1").startswith("paused")
+    home.move_clock(121)
+    assert wish(home, shop, "p-2")
+    assert "hooks in session p-2" not in home.mash("status").out
+
+
+def test_an_agents_shell_names_its_session_and_off_ends_the_pause(home: Home, shop: Path) -> None:
+    for session in ("q-1", "q-2"):
+        wish(home, shop, session)
+    own = {"CLAUDE_CODE_SESSION_ID": "q-1"}
+    assert "session q-1" in home.run("mash", "pause", env=own).out
+    assert wish(home, shop, "q-1") == ""
+    assert home.mash("daemon", "restart").code == 0
+    assert wish(home, shop, "q-1") == ""
+    assert home.run("mash", "pause", "--off", env=own).out == "No longer paused: session q-1.\n"
+    assert wish(home, shop, "q-1")
+    assert home.run("mash", "pause", "--off", env=own).out.startswith("Nothing is paused here.")
+
+
+def test_a_project_is_paused_for_all_its_sessions(home: Home, shop: Path, tmp_path: Path) -> None:
+    other = write_repository(tmp_path / "other", None)
+    done = home.mash("pause", "--project", "--json", cwd=shop)
+    target = f"project:host.example/team/{tmp_path.name}"
+    assert json.loads(done.out)["target"] == target
+    assert [bool(wish(home, cwd, "r-1")) for cwd in (shop, other)] == [False, True]
+    assert start(home, shop, "r-2") == ""
+    assert line_in(home, shop) == "paused"
+    assert f"hooks in project {target[8:]}" in home.mash("status").out
+    assert home.mash("pause", "--off", cwd=shop).code == 0
+    assert wish(home, shop, "r-2")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["--for", "2"], ["--for", "0h"], ["--for", "soon"], ["--off", "--for", "2h"]],
+)
+def test_what_a_pause_cannot_mean_is_a_usage_error(home: Home, arguments: list[str]) -> None:
+    assert home.mash("pause", *arguments).code == 2
+
+
+def test_no_tool_of_an_agent_pauses(home: Home) -> None:
+    assert "pause" in METHODS
+    answer = home.call("pause", {"what": "project", "cwd": "/"})
+    assert "the person's own commands" in answer["error"]["message"]
+
+
+def test_the_status_line_tells_of_the_project(fresh: Home) -> None:
+    begin(fresh)
+    shop = fresh.root / "work/shop-1"
+    assert line_in(fresh, shop) == "0 records"
+    save(fresh, "established", "Invoices are rendered with Typst.")
+    assert line_in(fresh, shop) == "1 record, last saved just now"
+    fresh.move_clock(3 * 60)
+    save(fresh, "candidate", "Letters too.")
+    fresh.move_clock(5)
+    assert line_in(fresh, shop) == "2 records, last saved 5 min ago"
+    (shop / ".mash").write_text("capture = off\n")
+    assert line_in(fresh, shop) == "2 records, last saved 5 min ago (saving notes off)"
+    (shop / ".mash").write_text("")
+    assert line_in(fresh, shop) == "off here"
+    assert line_in(fresh, Path("/")) == "no project here"
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        b"",
+        b"\xff\x00not json",
+        b"[]",
+        b'{"workspace": [], "cwd": 7, "session_id": {}}',
+        b'{"workspace": {"current_dir": "/gone/away\\u0000"}, "session_id": "\\ud83d"}',
+        b"[" * 200_000,
+    ],
+)
+def test_the_status_line_never_fails_and_starts_no_daemon(
+    home: Home, fresh: Home, given: bytes
+) -> None:
+    assert line(home, given)
+    assert line(fresh, given) == "daemon not running, the next hook starts it"
+    assert not (fresh.mash_home / "run/s.sock").exists()
+
+
+def test_the_status_line_says_first_what_keeps_mash_from_working() -> None:
+    assert words_of(TOLD, {}) == "2 records, last saved 2 h ago"
+    assert words_of({**TOLD, "off": ["everything"]}, {}) == "off here"
+    assert words_of({**TOLD, "is_paused": True}, {}) == "paused"
+    assert words_of({**TOLD, "problem": {"code": "x"}, "is_paused": True}, {}).startswith("PROBLEM")
+    assert words_of(TOLD, {"MASH_RECORD_CAPTURE": "Off"}).endswith("(saving notes off)")
+    switches = {"records": False, "capture": False, "recall": False}
+    assert words_of({**TOLD, "switches": switches}, {}).endswith("(saving notes, recall off)")
