@@ -78,12 +78,11 @@ class ChatIndex:
         now: int,
         progress: Callable[[Progress], None] | None = None,
         should_stop: Callable[[], bool] = lambda: False,
-        deny: Sequence[str] = (),
     ) -> IndexReport:
         """Take in whatever is new under all roots, the newest transcripts first."""
         from mash_plugin.chats.full_index import Run, take_in_all  # subprocess: 10 ms
 
-        run = Run(self._transcripts, self._around(now, deny), progress, should_stop)
+        run = Run(self._transcripts, self._around(now), progress, should_stop)
         take_in_all(run)
         if run.rewritten:  # what a rebuilt chat has in a second file is to be read once more
             take_in_all(run)
@@ -110,7 +109,7 @@ class ChatIndex:
     def _refresh(self, file: TranscriptFile, now: int) -> str | None:
         from mash_plugin.chats.settle import Settled, settle
 
-        around = self._around(now, ())
+        around = self._around(now)
         settled = Settled(None, is_finished=False)
         first: os.stat_result | None = None
         while not settled.is_finished:
@@ -130,7 +129,7 @@ class ChatIndex:
             self.on_rebuilt(settled.rebuilt)
         return settled.chat_id
 
-    def _around(self, now: int, deny: Sequence[str]) -> "Surroundings":
+    def _around(self, now: int) -> "Surroundings":
         from mash_plugin.chats.settle import Surroundings
 
-        return Surroundings(self.private_key, (*self._deny(), *deny), now, self._is_forgotten)
+        return Surroundings(self.private_key, self._deny(), now, self._is_forgotten)

@@ -102,11 +102,6 @@ def remove_traces(db: Connection, chat_ids: Iterable[str], session_ids: Iterable
     db.run(_SQL.set_unclean)
 
 
-def set_unclean(db: Connection) -> None:
-    """Note, in the transaction that deletes text, that its bytes are still to be scrubbed."""
-    db.run(_SQL.set_unclean)
-
-
 def scrub_deleted(database: Database, prepare: Callable[[], None] = lambda: None) -> bool:
     """Scrub what was deleted since the last time; False when that could not be done now.
 
