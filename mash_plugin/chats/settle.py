@@ -167,10 +167,7 @@ def _place(
         _describe(db, chat.chat_no, state, messages, around.now)
     rebuilt = None
     if not is_live and settled.is_finished:
-        switch_generation(db, chat.chat_no, row.generation, row.path)
-        for (path,) in db.all(SQL.paths_of_chat, {"chat_no": chat.chat_no}):
-            if path != row.path and not os.path.exists(path):
-                db.run(SQL.delete_file, {"path": path})
+        _replace(db, chat.chat_no, row)
         rebuilt = settled.chat_id
     if is_live or rebuilt:
         db.run(
@@ -184,6 +181,14 @@ def _place(
         )
     save_file(db, row._replace(chat_no=chat.chat_no, ordinal=place.ordinal, chain=place.chain))
     return settled._replace(new_messages=new, rebuilt=rebuilt)
+
+
+def _replace(db: Connection, chat_no: int, row: FileRow) -> None:
+    """Let a transcript that was read anew take the place of what the chat was before."""
+    switch_generation(db, chat_no, row.generation, row.path)
+    for (path,) in db.all(SQL.paths_of_chat, {"chat_no": chat_no}):
+        if path != row.path and not os.path.exists(path):
+            db.run(SQL.delete_file, {"path": path})
 
 
 def _first_row(

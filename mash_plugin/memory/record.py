@@ -46,6 +46,10 @@ BACKUPS_KEEP = (
     "Backups made before now still hold the text; the person removes it there with"
     " `mash backup rewrite`."
 )
+HIDDEN = (
+    "The person established this record and no endorsement of theirs was cited: it is out of"
+    " sight now and removed in 24 hours. Until then `mash undo` brings it back."
+)
 Json = dict[str, Any]
 
 
@@ -209,7 +213,7 @@ def _forget(call: Call, operation: Operation, change: Json) -> Json:
     if is_final:
         receipt |= _warnings([BACKUPS_KEEP])
     else:
-        receipt |= {"removed_at": call.now + KEEP_HIDDEN_MS} | _warnings([_hidden_warning()])
+        receipt |= {"removed_at": call.now + KEEP_HIDDEN_MS} | _warnings([HIDDEN])
     with call.store.writing(may_use_reserve=True) as db:
         if replay := operation.replay(db):
             return replay
@@ -222,13 +226,6 @@ def _forget(call: Call, operation: Operation, change: Json) -> Json:
     if is_final:
         after_removal(call)
     return answer
-
-
-def _hidden_warning() -> str:
-    return (
-        "The person established this record and no endorsement of theirs was cited: it is out of"
-        " sight now and removed in 24 hours. Until then `mash undo` brings it back."
-    )
 
 
 def _link(call: Call, operation: Operation, change: Json) -> Json:
