@@ -47,7 +47,7 @@ def edit(record_id: str, statement: str | None) -> None:
     _require_terminal()
     told = _ask("edit", id=plain(record_id))
     if statement is None:
-        text = click.edit(told["record"].get("statement", "") + "\n", extension=".txt")
+        text = _edited(told["record"].get("statement", ""))
         if text is None or text.strip() == told["record"].get("statement"):
             _leave()
         statement = text or ""
@@ -152,6 +152,16 @@ def _confirm(question: str) -> None:
         _leave()
 
 
+def _edited(statement: str) -> str | None:
+    """What the person's editor made of it; None when it saved nothing."""
+    try:
+        return click.edit(statement + "\n", extension=".txt")
+    except click.ClickException as error:
+        raise click.ClickException(
+            f"{error.format_message()}. Name another one in EDITOR, or give --statement."
+        ) from None
+
+
 def _leave() -> None:
     click.echo("Nothing was changed.")
     click.get_current_context().exit(1)
@@ -198,15 +208,23 @@ def _withdraw_session(which: Json) -> None:
             click.echo(f"{name}: {told[name]} will go")
     for record_id in told["brought_back"]:
         click.echo(f"{clean(record_id)} was hidden by it and will come back")
+    actions = [step["action"] for step in told["records"]]
+    goes = told["confirmations"] or told["links"] or told["brought_back"]
+    if not goes and not {"withdraw", "restore"} & set(actions):
+        raise click.ClickException("Nothing of this session is left to take back.")
     _confirm("Take all of this back?")
     again = {"session_id": told["session_id"], "digest": told["digest"]}
     done = client.call("terminal_withdraw", again, caller={"agent": "mash"})
     actions = [step["action"] for step in done["records"]]
-    click.echo(
-        f"Taken back: {actions.count('withdraw')} withdrawn, {actions.count('restore')} with their"
-        f" former wording, {len(done['brought_back'])} brought back,"
-        f" {done['confirmations']} confirmations and {done['links']} links removed."
-    )
+    counts = {
+        "withdrawn": actions.count("withdraw"),
+        "with the former wording": actions.count("restore"),
+        "brought back": len(done["brought_back"]),
+        "confirmations removed": done["confirmations"],
+        "links removed": done["links"],
+    }
+    parts = [f"{count} {what}" for what, count in counts.items() if count]
+    click.echo(f"Taken back: {', '.join(parts) or 'nothing'}.")
 
 
 def _step_row(step: Json, short: str) -> tuple[str, str, str]:

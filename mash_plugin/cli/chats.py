@@ -1,11 +1,14 @@
 """`mash search` and `mash chats`: earlier discussions, at the terminal."""
 
 import os
+import shlex
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import click
 import orjson
 
+from mash_plugin.errors import ChatNotFound
 from mash_plugin.render.text import clean, local_date, shorten
 
 TITLE_CHARS = 70
@@ -26,11 +29,12 @@ def search(words: tuple[str, ...], here: bool, limit: int, offset: int, as_json:
         click.echo(orjson.dumps(result).decode())
         return 0 if result["hits"] else 1
     for hit in result["hits"]:
-        click.echo(f"{_when(hit.get('sent_at'))}  {hit.get('role', '')}  {_title(hit)}")
-        click.echo(f"    {shorten(clean(hit.get('snippet', '')), SNIPPET_CHARS)}")
+        click.echo(f"{_when(hit.get('sent_at'))}  {_title(hit)}")
+        said = shorten(clean(hit.get("snippet", "")), SNIPPET_CHARS)
+        click.echo(f"    {hit.get('role', '')}: {said}")
         place = clean(hit.get("project_path") or "no project")
         click.echo(f"    {_agent_of(hit['chat_id'])}  {place}  {hit['chat_id']}")
-    _tell_more(result, "search ...", limit)
+    _tell_more(result, "search", words, here, limit)
     if result["hits"]:
         click.echo("`mash chats ID` shows a chat.", err=True)
     if not result["hits"]:
@@ -57,13 +61,19 @@ def chats(chat_id: str | None, here: bool, limit: int, offset: int, as_json: boo
         project = chat.get("repository_identity") or chat.get("project_path") or ""
         click.echo(f"{_when(chat.get('last_active_at'))}  {chat['source']}  {_title(chat)}")
         click.echo(f"    {clean(project)}  {chat['id']}")
-    _tell_more(result, "chats", limit)
+    _tell_more(result, "chats", (), here, limit)
     if not result["chats"]:
         click.echo("No chats here. `mash index` reads what is new.", err=True)
 
 
 def _show_chat(chat_id: str, limit: int, offset: int, *, as_json: bool) -> None:
-    result = call_here("get_chat", {"id": chat_id, "limit": limit, "offset": offset}, here=False)
+    try:
+        page = {"id": chat_id, "limit": limit, "offset": offset}
+        result = call_here("get_chat", page, here=False)
+    except ChatNotFound:
+        raise click.ClickException(
+            f"No chat has the ID {chat_id!r}; `mash chats` lists the IDs."
+        ) from None
     if as_json:
         click.echo(orjson.dumps(result).decode())
         return
@@ -74,7 +84,7 @@ def _show_chat(chat_id: str, limit: int, offset: int, *, as_json: bool) -> None:
         click.echo(f"\n{_when(message.get('sent_at'))}  {message['role']} ({message['author']})")
         for line in message["text"].splitlines():
             click.echo(f"    {clean(line)}")
-    _tell_more(result, f"chats {chat_id}", limit)
+    _tell_more(result, "chats", (chat_id,), False, limit)
 
 
 def call_here(tool: str, request: dict[str, Any], here: bool) -> dict[str, Any]:
@@ -118,7 +128,18 @@ def _when(at_ms: object) -> str:
     return local_date(at_ms, None)
 
 
-def _tell_more(result: dict[str, Any], command: str, limit: int) -> None:
+def more_of(
+    command: str, words: Sequence[str], flags: Mapping[str, bool], limit: int, offset: int
+) -> str:
+    """The command that shows the next page, to be copied."""
+    parts = [command, *words, *(name for name, is_on in flags.items() if is_on)]
+    pages = ["--limit", str(limit), "--offset", str(offset)]
+    return f"More: mash {clean(shlex.join([*map(plain, parts), *pages]))}"
+
+
+def _tell_more(
+    result: dict[str, Any], command: str, words: Sequence[str], here: bool, limit: int
+) -> None:
     following = result.get("next_offset")
     if following is not None:
-        click.echo(f"More: mash {command} --limit {limit} --offset {following}", err=True)
+        click.echo(more_of(command, words, {"--here": here}, limit, following), err=True)

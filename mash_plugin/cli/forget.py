@@ -35,6 +35,8 @@ def forget(chat_id: str, yes: bool, as_json: bool, dry_run: bool) -> int:
         _show(found)
     if dry_run:
         return 0
+    if not yes and _is_gone(found):
+        raise click.ClickException("Nothing of it is left to forget.")
     if not yes:
         _ask(chat_id, is_answerable=not as_json)
     done = client.call("forget_chat", {"id": chat_id}, timeout_s=WAIT_S)
@@ -54,6 +56,11 @@ def _ask(chat_id: str, *, is_answerable: bool) -> None:
     if not click.confirm("Forget all this for ever?", default=False, err=True):
         click.echo("Nothing was changed.")
         click.get_current_context().exit(1)
+
+
+def _is_gone(found: dict[str, Any]) -> bool:
+    left = (found["messages"], found["records"], found["checkpoints"], found["chats"])
+    return found["was_forgotten"] and not any(left)
 
 
 def _show(found: dict[str, Any]) -> None:

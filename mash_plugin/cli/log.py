@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 import orjson
+from click.core import ParameterSource
 
 from mash_plugin.cli.records import kind_words
 from mash_plugin.cli.tables import SHORT_ID, lines_of, print_table, when
@@ -39,6 +40,9 @@ def log(since: str | None, follow: bool, limit: int, offset: int, as_json: bool)
     With --follow as it happens, the newest last; --since begins earlier.
     """
     if follow:
+        _refuse_pages()
+        if sys.stdout.isatty():
+            click.echo("Waiting for what happens; Ctrl-C ends it.", err=True)
         return _follow(_begin(since or "0s"), as_json)
     asked = _begin(since or "1d")
     page = _events({**asked, "limit": limit, "offset": offset})
@@ -48,12 +52,28 @@ def log(since: str | None, follow: bool, limit: int, offset: int, as_json: bool)
     if page["events"]:
         print_table(map(_row, page["events"]), ("When", "What", "Record", "Details"), WIDTHS)
     else:
-        click.echo("Nothing happened since then; --since 7d looks further back.", err=True)
+        click.echo(_nothing(since, offset), err=True)
     if page["next_offset"] is not None:
         told = f" --since '{since}'" if since else ""
         more = f"mash log{told} --limit {limit} --offset {page['next_offset']}"
         click.echo(f"More: {more}", err=True)
     return 0
+
+
+def _refuse_pages() -> None:
+    """What is followed has no pages: an option without effect would only puzzle."""
+    context = click.get_current_context()
+    for name in ("limit", "offset"):
+        if context.get_parameter_source(name) is not ParameterSource.DEFAULT:
+            raise click.UsageError(f"--follow shows everything: leave --{name} out.", context)
+
+
+def _nothing(since: str | None, offset: int) -> str:
+    if offset:
+        return "Nothing more happened since then."
+    if since:
+        return "Nothing happened since then."
+    return "Nothing happened in the last day; --since 7d looks further back."
 
 
 def _follow(begin: Json, as_json: bool) -> int:

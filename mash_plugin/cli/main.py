@@ -7,6 +7,7 @@ is not reachable, 4 sandboxed, 130 interrupted.
 import importlib
 import io
 import os
+import re
 import signal
 import sys
 from typing import NoReturn
@@ -131,6 +132,8 @@ def use_utf8() -> None:
 def _tell(message: str, code: int) -> int:
     from mash_plugin.privacy.credentials import mask
 
+    # Advice for a program that calls a tool; a person types the command again.
+    message = re.sub(r"\s*Retry the same operation(?: ID)?\.", "", message)
     one_line = mask(" ".join(message.split()))
     print(f"mash: {one_line}", file=sys.stderr)
     return code

@@ -6,7 +6,7 @@ from typing import Any
 import click
 import orjson
 
-from mash_plugin.cli.chats import call_here, plain
+from mash_plugin.cli.chats import call_here, more_of, plain
 from mash_plugin.cli.tables import lines_of, print_table, short_ids, when
 from mash_plugin.render.context import record_labels
 from mash_plugin.render.text import clean, local_date
@@ -62,8 +62,12 @@ def records(
         print_table(rows, ("ID", "Saved", "Record"))
         click.echo("One with its evidence: mash record ID", err=True)
     if following is not None:
-        click.echo(f"More: mash records ... --limit {limit} --offset {following}", err=True)
-    if not page:
+        place = f"{offset + 1}-{offset + len(page)} of {len(found)}."
+        more = more_of("records", text, {"--here": here, "--all": show_all}, limit, following)
+        click.echo(f"{place} {more}", err=True)
+    if found and not page:
+        click.echo(f"There are only {len(found)} of them.", err=True)
+    elif not page:
         hint = "" if show_all else " --all shows unconfirmed and retired ones too."
         click.echo(f"No records found.{hint}", err=True)
     return 0 if page else 1
@@ -82,8 +86,11 @@ def record(record_id: str, as_json: bool) -> None:
         click.echo(orjson.dumps(whole).decode())
         return
     rows = [*record_rows(whole["record"])]
+    above: Json = {"evidence": []}
     for revision in whole["revisions"]:
-        rows += _revision_rows(revision, whole["sessions"].get(str(revision["revision"])))
+        session = whole["sessions"].get(str(revision["revision"]))
+        rows += _revision_rows(revision, session, above)
+        above = revision
     rows += [_link_row(link) for link in whole["links"]]
     print_table(rows)
 
@@ -196,7 +203,8 @@ def _page(**request: object) -> Json:
     return client.call("terminal_show", request, caller={"agent": "mash"})
 
 
-def _revision_rows(revision: Json, session: str | None) -> Iterator[tuple[str, str]]:
+def _revision_rows(revision: Json, session: str | None, above: Json) -> Iterator[tuple[str, str]]:
+    """One revision; evidence that the one above it has too stands there alone."""
     body = revision["body"]
     by = revision.get("origin") or (f"by session {session}" if session else "by an agent")
     yield (
@@ -207,7 +215,10 @@ def _revision_rows(revision: Json, session: str | None) -> Iterator[tuple[str, s
             body["statement"],
         ),
     )
-    for evidence in revision["evidence"]:
+    is_same = revision["evidence"] == above["evidence"]
+    if revision["evidence"] and is_same:
+        yield "  evidence", f"as for revision {above['revision']}"
+    for evidence in [] if is_same else revision["evidence"]:
         added = "  confirmed by" if evidence["added_by"] == "confirmation" else "  evidence"
         author = AUTHOR_WORDS.get(evidence["author"], evidence["author"])
         yield (

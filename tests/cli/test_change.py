@@ -97,6 +97,8 @@ def test_a_wording_is_changed_in_the_editor_or_on_the_command_line(
     assert "printed" in str(revision["body"])
     code, shown = on_a_terminal(told, "y\n", *with_editor)  # there is nothing left to replace
     assert (code, "Nothing was changed." in shown) == (1, True)
+    code, shown = on_a_terminal(told, "", "env", "EDITOR=no-such-editor", "mash", "edit", made)
+    assert (code, "or give --statement" in shown) == (1, True)
     code, shown = on_a_terminal(told, "y\n", "mash", "edit", made, "--statement", "Typst it is.")
     assert code == 0, shown
     assert state_of(told, made)["statement"] == "Typst it is."
@@ -158,7 +160,10 @@ def test_all_that_a_session_saved_is_listed_and_taken_back(fresh: Home, which: s
     assert state_of(fresh, bad)["state"] == "accepted"
     code, shown = on_a_terminal(fresh, "y\n", *command)
     assert code == 0, shown
-    assert "Taken back: 1 withdrawn" in shown
+    assert "Taken back: 1 withdrawn." in shown
     assert state_of(fresh, bad)["state"] == "withdrawn"
     assert state_of(fresh, kept)["status"] == "current"
     assert "stranger" not in fresh.mash("records").out
+    code, shown = on_a_terminal(fresh, "", *command)
+    assert code == 1
+    assert "Nothing of this session is left" in shown

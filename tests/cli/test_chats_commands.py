@@ -56,6 +56,7 @@ def test_what_was_said_is_found_at_the_terminal_in_any_script(fresh: Home) -> No
     assert "host.example/team/shop" in listed.out
     printed = fresh.mash("search", "postgres").out
     assert f"    claude-code  {clone}  claude-code-{SESSION}" in printed.splitlines()
+    assert "    user: 我们用 Postgres" in printed
     page = fresh.mash("chats", f"claude-code-{SESSION}")
     assert page.code == 0, page
     assert "claude-code  host.example/team/shop" in page.out
@@ -77,6 +78,7 @@ def test_an_unknown_chat_and_an_empty_list_say_so(home: Home) -> None:
     done = home.mash("chats", "claude-code-unknown")
     assert done.code == 1
     assert "claude-code-unknown" in done.err
+    assert "`mash chats` lists the IDs" in done.err
     done = home.mash("chats")
     assert done.code == 0
     assert "No chats here" in done.err

@@ -48,6 +48,8 @@ def test_a_person_sees_what_goes_and_is_asked(told: Home) -> None:
     assert f"Forgot {CHAT}: 1 message, 1 record." in shown
     assert f"{SESSION}.jsonl" in shown
     assert (statements(told), chats(told)) == ([], [])
+    code, shown = on_a_terminal(told, "", "mash", "forget", CHAT)
+    assert (code, "Nothing of it is left" in shown) == (1, True)
 
 
 @pytest.mark.spec("R-180")

@@ -82,6 +82,8 @@ def test_nothing_since_then_says_so_and_nonsense_is_refused(told: Home) -> None:
     done = told.mash("log", "--since", "2099-01-01")
     assert (done.code, done.out) == (0, "")
     assert "Nothing happened" in done.err
+    assert "the last day" not in done.err
+    assert "Nothing more" in told.mash("log", "--offset", "99999").err
     for when in ("soon", "3 parsecs", "2026-13-01"):
         done = told.mash("log", "--since", when)
         assert done.code == 2
@@ -131,6 +133,13 @@ def test_following_as_json_is_a_line_an_event_and_outlives_the_daemon(told: Home
     saved = [e["statement"] for e in events if e["event"] == "saved"]
     assert saved.count("Said after a restart.") == 1
     assert saved[0] == "Invoices are rendered with Typst."
+
+
+def test_what_is_followed_has_no_pages(told: Home) -> None:
+    for option in ("--limit", "--offset"):
+        done = told.mash("log", "--follow", option, "3")
+        assert (done.code, done.out) == (2, "")
+        assert f"leave {option} out" in done.err
 
 
 def test_a_reader_that_leaves_ends_it_without_a_word(told: Home) -> None:

@@ -58,7 +58,11 @@ def test_pages_of_records_advance_to_the_end(told: Home) -> None:
         seen += [one["statement"] for one in page["records"]]
         offset = page["next_offset"]
     assert len(seen) == len(set(seen)) == 4
-    assert "--limit 2 --offset 2" in told.mash("records", "--all", "--limit", "2").err
+    first = told.mash("records", "--all", "--limit", "2").err
+    assert "1-2 of 4. More: mash records --all --limit 2 --offset 2" in first
+    beyond = told.mash("records", "--all", "--offset", "9")
+    assert (beyond.code, beyond.out) == (1, "")
+    assert "only 4" in beyond.err
 
 
 @pytest.mark.parametrize("command", [["records", "--all"], ["record", "ID"], ["log"]])
@@ -125,6 +129,7 @@ def test_links_and_every_revision_of_a_long_history_are_shown(told: Home) -> Non
     assert [r["revision"] for r in whole["revisions"]] == list(range(24, 0, -1))
     assert whole["sessions"]["1"] == SESSION
     shown = told.mash("record", made).out
+    assert shown.count(f"“{WORDS}”") < 24  # what two revisions have in common stands once
     assert "Superseded by  The rule." in shown
     assert newer in shown
     assert "Supersedes" in told.mash("record", newer).out
