@@ -2,11 +2,12 @@
 
 import os
 from collections.abc import Sequence
+from itertools import islice
 from typing import Any
 
 from mash_plugin.chat_ids import chat_id
 from mash_plugin.chats.project import Project, is_denied, shared_place
-from mash_plugin.chats.reading import Chat, recent_chats
+from mash_plugin.chats.reading import Chat, messages_newest_first, recent_chats
 from mash_plugin.daemon.lanes import Lane, Part
 from mash_plugin.memory.call import Call
 from mash_plugin.memory.recall import recall_for_hook
@@ -19,6 +20,8 @@ PERSONAL = 2
 CHATS = 3
 SELECT_LIMIT = 20
 SELECT_BYTES = 32_768
+LOOK_BACK = 30
+"""Messages, most of them of tools, behind which an agent's words are no offer any more."""
 WINDOW = 256
 WINDOW_BYTES = 1 << 20
 """Statements are cut when they are shown, so that the budget of the text counts the cut line."""
@@ -157,6 +160,18 @@ def file_chats(
         with call.chats.database.reading() as db:
             found = {p: chats_mentioning_file(db, project, p, CHATS, session_id) for p in paths}
         return {path: _hints(call, chats) for path, chats in found.items()}
+
+    return Part(work)
+
+
+def last_said(call: Call, agent: str, session_id: str) -> Part[str | None]:
+    """The newest words of the agent in this session, as far as its transcript has been read."""
+
+    def work() -> str | None:
+        with call.chats.database.reading() as db:
+            newest = messages_newest_first(db, chat_id(agent, session_id))
+            said = (m.text for m in islice(newest, LOOK_BACK) if m.author == "agent")
+            return next((text for text in said if text.strip()), None)
 
     return Part(work)
 

@@ -227,7 +227,13 @@ def _prompt_submit(hook: _Hook) -> str:
     from mash_plugin.records import cues  # only prompts need its patterns
 
     is_due = hook.node.hook_state.claim_reminder(event.session_id, now, cues.reminder_due)
-    is_lasting = cues.reads_lasting(event.prompt or "")
+    prompt = event.prompt or ""
+    verdict = cues.judge(prompt)
+    is_lasting = verdict.is_lasting
+    if verdict.waits_for and not is_lasting:  # a short answer: to which question?
+        offer = parts.last_said(hook.call, event.agent, event.session_id)
+        hook.find([], offer)
+        is_lasting = cues.reads_lasting(prompt, hook.take(offer))
     if is_lasting:
         word = notes.both if is_due else notes.reads_lasting
         return word(hook.host.TOOL_PREFIX, event.session_id, hook.scope)

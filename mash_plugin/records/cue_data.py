@@ -1,7 +1,7 @@
 """The rules that prompts are read by: one file for each language (cues_*.txt), one rule a line.
 
     list NAME: WORDS         what {NAME} stands for in the patterns below it
-    hint: WORD WORD          the language is tried only where one of these words stands
+    hint: WORD WORD          common words: of these languages the one with the most is tried
     RULE KIND WEIGHT: PATTERN
     RULE KIND WEIGHT after OFFER: PATTERN
 
@@ -22,7 +22,7 @@ THRESHOLD = 4
 """What a sentence's findings must add up to."""
 CUES = frozenset({"preference", "decision", "remember", "correction"})
 NAMES = ("en", "zh", "ja", "ko", "es", "pt", "fr", "de", "ru")
-"""The languages with rules; of Latin ones but English only those whose common words appear."""
+"""The languages with rules; of Spanish, Portuguese, French and German the likeliest is tried."""
 _SCRIPTS = {"zh": "[\u4e00-\u9fff]", "ja": "[\u3040-\u30ff]", "ko": "[\uac00-\ud7a3]"}
 _SCRIPTS |= {"ru": "[\u0400-\u04ff]", "en": "[a-z]{2}"}
 _GROUPS: dict[str, frozenset[str]] = {
@@ -114,9 +114,9 @@ class Shared:
         """Cues in the form of the whole prompt."""
         return self._match("whole", text)
 
-    def is_pasted(self, line: str) -> bool:
-        """Whether nobody typed this line: a log, a trace, a table, a change of code."""
-        return bool(self._group("paste")[1].Match(line))
+    def on_line(self, line: str) -> list[Found]:
+        """The rules that say that nobody typed this line: a log, a trace, a change of code."""
+        return self._match("paste", line)
 
     def _match(self, name: str, text: str) -> list[Found]:
         rules, compiled = self._group(name)
@@ -143,7 +143,13 @@ def language(name: str) -> Language:
 def languages_of(text: str) -> list[Language]:
     """The languages that a plain text may be in, by its scripts and common words."""
     words = frozenset(_WORD.findall(text))
-    return [language(name) for name in NAMES if _may_be(name, text, words)]
+    hints = {name: len(words & _hints(name)) for name in NAMES if name not in _SCRIPTS}
+    most = max(hints.values())
+    return [
+        language(name)
+        for name in NAMES
+        if (hints[name] == most > 0 if name in hints else _script(name).search(text))
+    ]
 
 
 def all_rules() -> list[Rule]:
@@ -152,12 +158,6 @@ def all_rules() -> list[Rule]:
 
 
 _WORD = re.compile(r"[a-z]+")
-
-
-def _may_be(name: str, text: str, words: frozenset[str]) -> bool:
-    if name in _SCRIPTS:
-        return _script(name).search(text) is not None
-    return not words.isdisjoint(_hints(name))
 
 
 @cache

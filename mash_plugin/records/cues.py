@@ -14,6 +14,7 @@ REMINDER_MS = 15 * 60_000
 PREVIOUS_END = 2_000
 """An agent's offer stands at the end of its message."""
 SEVERAL_QUESTIONS = 2
+NONE: frozenset[str] = frozenset()
 
 
 class Sentence(NamedTuple):
@@ -22,7 +23,11 @@ class Sentence(NamedTuple):
     text: str
     found: tuple[Found, ...]
     score: int
-    counts: bool
+
+    @property
+    def counts(self) -> bool:
+        """Whether it brings the note."""
+        return self.score >= THRESHOLD
 
 
 class Verdict(NamedTuple):
@@ -33,10 +38,12 @@ class Verdict(NamedTuple):
     sentences: tuple[Sentence, ...]
     silenced_by: tuple[Found, ...]
     """Rules that say that no person typed this; then no sentence was read."""
+    pasted: tuple[Found, ...]
+    """Lines that no person typed, with the rules that say so."""
     previous: frozenset[str]
     """What the agent's message before did: `offer` named alternatives, `ask` asked something."""
     waits_for: frozenset[str]
-    """What that message would have had to do for a rule that matched; empty when none did."""
+    """What that message would have had to do for a rule that matched."""
 
 
 def reads_lasting(prompt: str, previous: str | None = None) -> bool:
@@ -44,38 +51,45 @@ def reads_lasting(prompt: str, previous: str | None = None) -> bool:
     return judge(prompt, previous).is_lasting
 
 
-def judge(prompt: str, previous: str | None = None) -> Verdict:
-    """The verdict on a prompt, given the end of the agent's message before it."""
+def judge(prompt: str, previous: str | None = None, without: frozenset[str] = NONE) -> Verdict:
+    """The verdict on a prompt, given the agent's message before it; `without` these rules."""
     text = plain(own_words(prompt))
-    did = said_before(previous)
-    if silenced := tuple(shared().on_prompt(text)):
-        return Verdict(False, (), (), silenced, did, frozenset())
+    did = _done_by(previous, without)
+    if silenced := _kept(shared().on_prompt(text), without):
+        return Verdict(False, (), (), silenced, (), did, NONE)
+    pasted: list[Found] = []
+
+    def is_pasted(line: str) -> bool:
+        found = _kept(shared().on_line(line), without)
+        pasted.extend(found)
+        return bool(found)
+
     rules = languages_of(text)
-    read = [_read(sentence, rules, did) for sentence in sentences(text, shared().is_pasted)]
-    if whole := tuple(shared().on_whole(text)):
-        read.append(_scored(text, whole, did))
-    counting = [s for s in read if s.counts]
-    kinds = {f.rule.kind for s in counting for f in s.found if f.rule.is_cue and f.rule.met_by(did)}
-    waits = {f.rule.after for s in read for f in s.found if not f.rule.met_by(did)}
+    read = [_read(sentence, rules, did, without) for sentence in sentences(text, is_pasted)]
+    if whole := _kept(shared().on_whole(text), without):
+        read.append(Sentence(text, whole, _score(whole, did)))
+    counting = [found for sentence in read if sentence.counts for found in sentence.found]
     return Verdict(
-        is_lasting=bool(counting),
-        kinds=tuple(sorted(kinds)),
-        sentences=tuple(s for s in read if s.found),
+        is_lasting=any(sentence.counts for sentence in read),
+        kinds=tuple(
+            sorted({f.rule.kind for f in counting if f.rule.is_cue and f.rule.met_by(did)})
+        ),
+        sentences=tuple(sentence for sentence in read if sentence.found),
         silenced_by=(),
+        pasted=tuple(pasted),
         previous=did,
-        waits_for=frozenset(waits),
+        waits_for=frozenset(f.rule.after for s in read for f in s.found if not f.rule.met_by(did)),
     )
 
 
-def said_before(previous: str | None) -> frozenset[str]:
-    """What the end of the agent's message did that a short answer may refer to."""
-    if not previous:
-        return frozenset()
-    end = plain(previous[-PREVIOUS_END:])
-    did = {found.rule.kind for found in shared().on_previous(end)}
-    if "ask" in did and end.count("?") >= SEVERAL_QUESTIONS:
-        did.add("questions")
-    return frozenset(did)
+def matched(prompt: str, previous: str | None = None) -> frozenset[str]:
+    """The IDs of all rules that match anywhere, whatever came of it."""
+    text = plain(own_words(prompt))
+    found = [*shared().on_prompt(text), *shared().on_whole(text), *_on_previous(previous)]
+    found += [f for line in text.split("\n") for f in shared().on_line(line)]
+    for sentence in sentences(text, lambda _line: False):
+        found += [f for language in languages_of(text) for f in language.on_sentence(sentence)]
+    return frozenset(f.rule.id for f in found)
 
 
 def reminder_due(first_seen_at: int, last_reminder_at: int | None, now: int) -> bool:
@@ -84,24 +98,37 @@ def reminder_due(first_seen_at: int, last_reminder_at: int | None, now: int) -> 
     return now - since >= REMINDER_MS
 
 
-def _read(sentence: str, rules: Sequence[Language], did: frozenset[str]) -> Sentence:
+def _on_previous(previous: str | None) -> list[Found]:
+    return shared().on_previous(plain(previous[-PREVIOUS_END:])) if previous else []
+
+
+def _done_by(previous: str | None, without: frozenset[str]) -> frozenset[str]:
+    """What the agent's message did that a short answer may refer to."""
+    did = {found.rule.kind for found in _kept(_on_previous(previous), without)}
+    if previous and "ask" in did:
+        asked = plain(previous[-PREVIOUS_END:]).count("?")
+        did |= {"questions"} if asked >= SEVERAL_QUESTIONS else set()
+    return frozenset(did)
+
+
+def _kept(found: Sequence[Found], without: frozenset[str]) -> tuple[Found, ...]:
+    return tuple(f for f in found if f.rule.id not in without)
+
+
+def _read(
+    text: str, rules: Sequence[Language], did: frozenset[str], without: frozenset[str]
+) -> Sentence:
     """A sentence counts when one language finds enough in it: another's veto is no matter."""
-    best = Sentence(sentence, (), 0, False)
+    best = Sentence(text, (), 0)
     for language in rules:
-        found = _scored(sentence, tuple(language.on_sentence(sentence)), did)
-        if found.found and (found.score > best.score or not best.found):
-            best = found
+        found = _kept(language.on_sentence(text), without)
+        score = _score(found, did)
+        if found and (not best.found or score > best.score):
+            best = Sentence(text, found, score)
     return best
-
-
-def _scored(text: str, found: tuple[Found, ...], did: frozenset[str]) -> Sentence:
-    score = _score(found, did)
-    return Sentence(text, found, score, score >= THRESHOLD)
 
 
 def _score(found: Sequence[Found], did: frozenset[str]) -> int:
     met = [f.rule for f in found if f.rule.met_by(did)]
     cues = [rule.weight for rule in met if rule.is_cue]
-    if not cues:
-        return 0
-    return max(cues) + sum(rule.weight for rule in met if not rule.is_cue)
+    return max(cues) + sum(rule.weight for rule in met if not rule.is_cue) if cues else 0

@@ -4,7 +4,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from mash_plugin.daemon import hook_parts
 from tests.hooks_answers.conftest import MINUTE
+from tests.support.transcripts import ClaudeTranscript
 
 WISH = "From now on always run the linter before committing."
 LASTING, SWEEP = "lasting preference or decision", "of this session not saved yet"
@@ -114,3 +116,32 @@ def test_codex_review_and_subagent_prompts_bring_nothing(desk):
     assert codex(agent_id="sub") == ""
     assert LASTING in codex(transcript_path="/r/rollout-2026-11-30T07-17-08-s-1.jsonl")
     assert LASTING in codex(transcript_path=None)
+
+
+@pytest.fixture
+def talk(desk):
+    chat = ClaudeTranscript(desk.root / "home" / ".claude", str(desk.project), "s-1")
+
+    def answered(said, prompt):
+        """What a prompt brings after these words of the agent."""
+        chat.person("How shall we store it?")
+        chat.agent(said)
+        desk.node.chats.refresh_path("claude-code", str(chat.path), desk.now)
+        return desk.prompt(prompt)
+
+    return answered
+
+
+@pytest.mark.spec("R-125")
+def test_a_short_answer_counts_where_the_agent_had_named_alternatives(talk):
+    offer = "There are two ways:\n1. a table\n2. a file\n\nWhich one do you prefer?"
+    assert LASTING in talk(offer, "2 sounds right to me")
+    assert talk("I renamed the table and ran the tests.", "2 sounds right to me") == ""
+
+
+@pytest.mark.spec("R-125")
+def test_a_short_answer_without_a_known_question_brings_nothing(desk, monkeypatch):
+    assert desk.prompt("2 sounds right to me") == ""
+    monkeypatch.setattr(hook_parts, "messages_newest_first", lambda *_: 1 / 0)
+    assert desk.prompt("2 sounds right to me") == ""
+    assert desk.failures

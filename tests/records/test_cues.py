@@ -1,11 +1,14 @@
 """Which prompts bring the saving note, and when the safety net is due."""
 
+import json
 import time
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
-from mash_plugin.records.cues import reads_lasting, reminder_due
+from mash_plugin.records.cue_data import NAMES, THRESHOLD, all_rules
+from mash_plugin.records.cues import judge, matched, reads_lasting, reminder_due
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 MINUTE = 60_000
@@ -16,6 +19,12 @@ def _prompts(name: str) -> list[str]:
     return [line.replace("\\n", "\n") for line in lines]
 
 
+LABELLED = [
+    json.loads(line)
+    for line in (FIXTURES / "prompts-labelled.jsonl").read_text("utf-8").splitlines()
+]
+OFFER = "Two ways:\n1. a cron job\n2. a queue\n\nWhich one do you prefer?"
+RULES = {rule.id: rule for rule in all_rules()}
 LASTING, PASSING = _prompts("prompts-lasting.txt"), _prompts("prompts-passing.txt")
 
 
@@ -35,6 +44,94 @@ def test_a_lasting_preference_or_decision_is_noticed(prompt):
 @pytest.mark.parametrize("prompt", PASSING)
 def test_an_ordinary_prompt_is_not(prompt):
     assert not reads_lasting(prompt)
+
+
+@pytest.mark.spec("R-125")
+@pytest.mark.parametrize("row", LABELLED, ids=[row["id"] for row in LABELLED])
+def test_every_labelled_sentence_is_judged_as_labelled(row):
+    lasting = reads_lasting(row["text"], row.get("previous_agent_text"))
+    assert lasting == (row["label"] != "none")
+
+
+@pytest.mark.spec("R-125")
+@pytest.mark.parametrize("language", NAMES)
+def test_a_language_is_claimed_with_twenty_lasting_and_forty_passing_prompts(language):
+    count = Counter(row["label"] != "none" for row in LABELLED if row["lang"] == language)
+    assert count[True] >= 20
+    assert count[False] >= 40
+
+
+@pytest.fixture(scope="module")
+def fired():
+    rows = [(row["text"], row.get("previous_agent_text")) for row in LABELLED]
+    rows += [(text, None) for text in LASTING + PASSING]
+    return Counter(rule for text, previous in set(rows) for rule in matched(text, previous))
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_every_rule_fires_on_three_sentences_of_ours(fired, rule):
+    assert fired[rule] >= 3
+
+
+def test_rules_have_names_of_their_own_and_weights_of_their_kind():
+    assert len(RULES) == len(all_rules())
+    for rule in RULES.values():
+        speaks_for = rule.is_cue or rule.kind == "sign"
+        assert rule.weight > 0 if speaks_for else rule.weight <= 0
+        assert rule.kind in {
+            *("preference", "decision", "remember", "correction"),
+            *("sign", "veto", "question", "prompt", "paste", "offer", "ask"),
+        }
+
+
+def test_a_verdict_names_the_rules_and_the_words_that_they_matched():
+    verdict = judge("Thanks! From now on run the linter first. Why is it red?")
+    assert verdict.kinds == ("preference",)
+    (sentence,) = [s for s in verdict.sentences if s.counts]
+    assert [(f.rule.id, f.piece) for f in sentence.found] == [("en.from-now-on", "from now on")]
+    assert sentence.score == THRESHOLD
+
+
+def test_signs_and_vetoes_add_to_a_cue_and_are_nothing_alone():
+    assert reads_lasting("Do not reset the queue, we need to keep the jobs")
+    assert not reads_lasting("Do not reset the queue")
+    assert not reads_lasting("This time do not reset the queue, we need to keep the jobs")
+    assert not reads_lasting("We need to keep the jobs everywhere")
+
+
+def test_what_a_rule_brings_is_seen_by_leaving_it_out():
+    prompt = "From now on run the linter first."
+    assert not judge(prompt, without=frozenset({"en.from-now-on"})).is_lasting
+
+
+@pytest.mark.spec("R-125")
+@pytest.mark.parametrize(
+    "answer",
+    ["2 sounds right to me", "go with the second", "do the second one, please", "1 but nightly"],
+)
+def test_a_short_pick_counts_after_an_offer(answer):
+    assert reads_lasting(answer, OFFER)
+
+
+def test_a_short_pick_counts_only_after_an_offer_and_says_so():
+    for previous in (None, "", "I ran the tests.", "Shall I commit?"):
+        verdict = judge("2 sounds right to me", previous)
+        assert not verdict.is_lasting
+        assert verdict.waits_for == {"offer"}
+
+
+def test_a_bare_approval_is_no_choice_and_a_standing_yes_is():
+    for previous in (None, OFFER, "Want me to deploy it?"):
+        for bare in ("yes", "ok, go ahead", "2", "sounds good"):
+            assert not reads_lasting(bare, previous)
+        assert reads_lasting("yes, always", previous)
+
+
+def test_lines_of_a_log_or_a_trace_do_not_count_and_words_beside_them_do():
+    log = "2031-04-05 10:11:12 always use replica 2\n  at from_now_on (main.js:3)"
+    assert not reads_lasting(log)
+    assert reads_lasting(f"{log}\nFrom now on write the log to a file.")
+    assert {f.rule.id for f in judge(log).pasted} == {"any.clock", "any.frame"}
 
 
 def test_quoted_fenced_pasted_and_private_text_is_not_the_persons_wish():
@@ -78,3 +175,12 @@ def test_the_safety_net_waits_fifteen_minutes_and_comes_once_in_fifteen():
 def test_a_clock_that_runs_backwards_brings_no_reminder():
     assert not reminder_due(10 * MINUTE, None, 0)
     assert not reminder_due(0, 20 * MINUTE, 16 * MINUTE)
+
+
+def test_a_prompt_of_ten_kilobytes_takes_a_few_milliseconds():
+    text = "The page is slow when I open the list of orders, see below.\n" * 170
+    reads_lasting(text)
+    started = time.process_time()
+    for _ in range(20):
+        reads_lasting(text)
+    assert (time.process_time() - started) / 20 < 0.005
