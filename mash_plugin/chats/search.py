@@ -1,34 +1,36 @@
 """Find messages by words in any language, and chats that mention a file; by the index alone."""
 
-import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from mash_plugin.agents.events import MessageRole
 from mash_plugin.chats.project import Project
+from mash_plugin.chats.question import Word, terms_of, word_of
+from mash_plugin.chats.ranking import Asked, Exchange, Found, asked_of, ranked
 from mash_plugin.chats.reading import Chat, as_chat
 from mash_plugin.records.files import mentions_path
 from mash_plugin.records.model import Author
-from mash_plugin.store.chats import SQL, json_list
+from mash_plugin.store.chats import SQL, json_list, json_rows
 from mash_plugin.store.sqlite import Connection, Row
-from mash_plugin.tokens import STOP, index_text, is_dense, words
+from mash_plugin.tokens import index_text, is_dense
 
-QUERY_CHARS = 4_000
-QUERY_TERMS = 32
+PATH_CHARS = 4_000
 OR_TERMS, AND_TERMS = 12, 3
 """The rarest terms decide; more of them only cost time."""
 COMMON_SHARE = 0.02
 COMMON_FLOOR = 200
 """In a small index no word is common enough to be worth dropping."""
 CANDIDATES = 300
-REORDERED, REORDER_CHARS = 60, 4_000
+REORDERED, LOOKED_AROUND = 60, 20
+REACH = 40
+"""How far from a message its prompt and its answer are looked for."""
+SCANNED_WORDS, LAST_CHARACTER = 100, "\U0010ffff"
 MOST_HITS = 1_000
 SNIPPET_BEFORE, SNIPPET_CHARS, SNIPPET_SCAN = 60, 240, 20_000
 MASKED_CHARS = 2 * SNIPPET_SCAN
 FILE_HITS, FILE_CANDIDATES = 5_000, 400
-_FREQUENCIES: dict[tuple[str, str], tuple[int, int]] = {}
-FREQUENCIES_KEPT = 4_096
+_Place = tuple[int, int, int]
 _Filter = dict[str, str | int | None]
 
 
@@ -61,7 +63,7 @@ def search_chats(
     `shown` masks a text before a snippet is cut out: half a credential is not recognised.
     Safe against any text: no character of it reaches the full-text syntax. Words that stand
     in more than 2 % of the messages are dropped for finding, not for ordering, unless no
-    other is left.
+    other is left. The best come in the order of `ranked`, the others as the index likes them.
     """
     within: _Filter = {
         "repository": repository,
@@ -69,13 +71,16 @@ def search_chats(
         "chat_id": chat_id,
     }
     last = min(offset + limit, MOST_HITS) + 1
-    terms = list(dict.fromkeys(words(query[:QUERY_CHARS])))[:QUERY_TERMS]
-    terms = [t for t in terms if t not in STOP] or terms
+    row = db.one(SQL.last_seq)
+    total = int(row[0]) if row else 0
+    found = _words(db, query, total)
+    asked = asked_of(query, found, total)
     rows: list[Row] = []
-    for attempt in _attempts(db, terms):
-        rows = _rows(db, attempt, within, last)
+    for attempt in _attempts(found, total):
+        rows = _rows(db, attempt, within, last, asked)
         if rows:
             break
+    terms = [form for word in found for form in word.forms]
     hits = [_hit(row, terms, shown) for row in rows[offset : last - 1]]
     return hits, len(rows) >= last and last <= MOST_HITS
 
@@ -85,7 +90,7 @@ def chats_mentioning_file(
 ) -> list[Chat]:
     """The newest chats of a project whose words name this file as a whole path."""
     phrase = index_text(path)
-    if not phrase or len(path) > QUERY_CHARS:
+    if not phrase or len(path) > PATH_CHARS:
         return []
     keys = {
         "match": _quoted(phrase),
@@ -110,51 +115,55 @@ class _Attempt(NamedTuple):
     """One full-text query; common words take the newest, which costs no look at all the others."""
 
     match: str
-    common: Mapping[str, float]
     takes_newest: bool
 
 
-def _attempts(db: Connection, terms: Sequence[str]) -> list[_Attempt]:
+def _attempts(found: Sequence[Word], total: int) -> list[_Attempt]:
     """Full-text queries to try until one finds something."""
-    row = db.one(SQL.last_seq)
-    total = int(row[0]) if row else 0
-    single = [t for t in terms if len(t) == 1 and is_dense(t)]
-    counted = [(_documents(db, t, total), t) for t in terms if t not in single]
-    counted = sorted((n, t) for n, t in counted if n)
-    most = max(COMMON_FLOOR, total * COMMON_SHARE)
-    rare = [t for n, t in counted if n <= most]
-    common = {t: math.log(1 + total / n) for n, t in counted if n > most}
+    single = [w.term for w in found if _is_single(w)]
+    there = sorted((w for w in found if w.documents and not _is_single(w)), key=_commonness)
+    most = _most(total)
+    rare = [w for w in there if w.documents <= most]
     if rare:
-        return [_Attempt(" OR ".join(map(_quoted, rare[:OR_TERMS])), common, takes_newest=False)]
-    found = []
-    if common:
-        names = list(common)
-        together = " AND ".join(map(_quoted, names[:AND_TERMS]))
-        found = [
-            _Attempt(match, common, takes_newest=True) for match in (together, _quoted(names[0]))
+        forms = dict.fromkeys(form for w in rare[:OR_TERMS] for form in w.forms)
+        return [_Attempt(" OR ".join(map(_quoted, forms)), takes_newest=False)]
+    attempts = []
+    if there:
+        together = " AND ".join(_quoted(w.term) for w in there[:AND_TERMS])
+        attempts = [
+            _Attempt(match, takes_newest=True) for match in (together, _quoted(there[0].term))
         ]
     if single:
         # A lone character begins a bigram, or ends its run and then stands alone in the index.
         match = " AND ".join(f"{_quoted(t)}*" for t in single[:AND_TERMS])
-        found.append(_Attempt(match, {}, takes_newest=True))
-    return found
+        attempts.append(_Attempt(match, takes_newest=True))
+    return attempts
 
 
-def _documents(db: Connection, term: str, total: int) -> int:
-    """How many messages hold a term; remembered until the index has grown by a tenth."""
-    key = (db.raw.filename, term)
-    count, then = _FREQUENCIES.get(key, (0, -1))
-    if then == total or (count and then <= total <= then * 1.1):
-        return count
-    row = db.one(SQL.documents_with, {"term": term})
-    count = int(row[0]) if row else 0
-    if len(_FREQUENCIES) >= FREQUENCIES_KEPT:
-        _FREQUENCIES.clear()
-    _FREQUENCIES[key] = (count, total)
-    return count
+def _is_single(word: Word) -> bool:
+    return len(word.term) == 1 and is_dense(word.term)
 
 
-def _rows(db: Connection, attempt: _Attempt, within: _Filter, last: int) -> list[Row]:
+def _commonness(word: Word) -> tuple[int, str]:
+    return word.documents, word.term
+
+
+def _most(total: int) -> int:
+    """In how many messages a word may stand that is looked for."""
+    return max(COMMON_FLOOR, int(total * COMMON_SHARE))
+
+
+def _words(db: Connection, query: str, total: int) -> list[Word]:
+    """The words of a query with the forms of each that the index holds."""
+
+    def scan(beginning: str) -> list[tuple[str, int]]:
+        keys = {"first": beginning, "end": beginning + LAST_CHARACTER, "limit": SCANNED_WORDS}
+        return [(term, count) for term, count in db.all(SQL.words_from, keys)]
+
+    return [word_of(term, scan, _most(total)) for term in terms_of(query)]
+
+
+def _rows(db: Connection, attempt: _Attempt, within: _Filter, last: int, asked: Asked) -> list[Row]:
     many = max(CANDIDATES, last)
     keys = {"match": attempt.match, "limit": many}
     statement = SQL.newest_matches if attempt.takes_newest else SQL.best_matches
@@ -171,21 +180,68 @@ def _rows(db: Connection, attempt: _Attempt, within: _Filter, last: int) -> list
     for row in db.all(SQL.found_messages, {**within, "seqs": json_list(wanted)}):
         first.setdefault(row[0], row)
     rows = [first[seq] for seq in wanted if seq in first]
-    return _reordered(rows, scores, attempt.common) if attempt.common else rows
+    looked_around = 0 if attempt.takes_newest else LOOKED_AROUND
+    best = _reordered(db, rows[:REORDERED], asked, looked_around)
+    there = {row[0] for row in best}
+    return best + [row for row in rows[REORDERED:] if row[0] not in there]
 
 
-def _reordered(rows: list[Row], scores: dict[int, float], common: Mapping[str, float]) -> list[Row]:
-    """Let the words that were too common to find with decide between those found."""
+def _reordered(db: Connection, rows: list[Row], asked: Asked, looked_around: int) -> list[Row]:
+    """Those that the index likes best and what was said around them, in the order of both."""
+    keys = {"places": json_rows(map(_place, rows)), "reach": REACH}
+    ends: dict[Exchange, int] = {}
+    exchange_of: dict[_Place, Exchange] = {}
+    on_the_way = set()
+    for chat_no, generation, ordinal, start, end, is_on_the_way in db.all(SQL.exchanges, keys):
+        exchange = (chat_no, -ordinal if start is None else start)
+        ends[exchange] = end
+        exchange_of[chat_no, generation, ordinal] = exchange
+        if is_on_the_way:
+            on_the_way.add((chat_no, generation, ordinal))
+    around: dict[_Place, Exchange] = {}
+    for row in rows[:looked_around]:
+        chat_no, generation, ordinal = _place(row)
+        exchange = exchange_of[_place(row)]
+        start, end = exchange[1], ends[exchange]
+        if start >= 0:
+            around[chat_no, generation, start] = exchange
+        if end - ordinal < REACH:
+            around[chat_no, generation, end] = exchange
+            around[chat_no, generation, end + 1] = (chat_no, end + 1)
+    new = json_rows(sorted(place for place in around if place not in exchange_of))
+    more = {row[0]: row for row in db.all(SQL.messages_at, {"places": new})}
+    by_seq = {row[0]: row for row in rows}
+    more = {seq: row for seq, row in more.items() if seq not in by_seq}
+    before = {(chat_no, end + 1): (chat_no, start) for (chat_no, start), end in ends.items()}
+    found = []
+    for row in [*rows, *more.values()]:
+        place = _place(row)
+        exchange = exchange_of.get(place) or around[place]
+        found.append(
+            Found(
+                seq=row[0],
+                text=row[2],
+                role=row[3],
+                author=row[4],
+                sent_at=row[5],
+                title=row[7],
+                exchange=exchange,
+                before=before.get(exchange) if exchange[1] == row[11] else None,
+                is_beside=row[0] in more,
+                is_last=ends.get(exchange) == row[11],
+                is_on_the_way=place in on_the_way,
+            )
+        )
+    by_seq |= more
+    return [by_seq[seq] for seq, _ in ranked(found, asked)]
 
-    def score(row: Row) -> float:
-        here = set(index_text(row[2][:REORDER_CHARS]).split())
-        return scores[row[0]] - sum(weight for t, weight in common.items() if t in here)
 
-    return sorted(rows[:REORDERED], key=score) + rows[REORDERED:]
+def _place(row: Row) -> _Place:
+    return row[9], row[10], row[11]
 
 
 def _hit(row: Row, terms: Sequence[str], shown: Callable[[str], str]) -> Hit:
-    message_id, text, role, author, sent_at, chat_id, title, project_path = row[1:]
+    message_id, text, role, author, sent_at, chat_id, title, project_path = row[1:9]
     snippet = _snippet(shown(_beginning(text)), terms)
     return Hit(chat_id, message_id, role, author, snippet, sent_at, title, project_path)
 

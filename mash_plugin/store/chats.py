@@ -216,6 +216,11 @@ def merge_words(db: Connection, pages: int, *, is_first: bool) -> bool:
     return db.raw.total_changes() - before >= 2
 
 
+def json_rows(values: Iterable[Sequence[str | int]]) -> str:
+    """Rows as one bound parameter for json_each."""
+    return compact_json([list(row) for row in values])
+
+
 def json_list(values: Iterable[str | int]) -> str:
     """A list as one bound parameter for json_each."""
     return compact_json(list(values))

@@ -15,6 +15,7 @@ class ClaudeTranscript:
 
     def __init__(self, root: Path, project: str, session_id: str) -> None:
         self.session_id, self.project = session_id, project
+        self.start = START
         folder = root / "projects" / project.replace("/", "-")
         folder.mkdir(parents=True, exist_ok=True)
         self.path = folder / f"{session_id}.jsonl"
@@ -71,6 +72,10 @@ class ClaudeTranscript:
         content = [{"type": "text", "text": text}]
         return self._row({"type": "assistant", "message": self._reply(content)})
 
+    def title(self, text: str) -> None:
+        """The title that the client gave the session."""
+        self._append({"type": "ai-title", "aiTitle": text, "sessionId": self.session_id})
+
     def tool_call(self, name: str, arguments: dict[str, Any], tool_use_id: str) -> str:
         """A tool call of the agent."""
         content = [{"type": "tool_use", "id": tool_use_id, "name": name, "input": arguments}]
@@ -113,7 +118,7 @@ class ClaudeTranscript:
             "parentUuid": None,
             "isSidechain": False,
             "uuid": message_id,
-            "timestamp": _time(self.count),
+            "timestamp": _time(self.start, self.count),
             "userType": "external",
             "entrypoint": "cli",
             "cwd": self.project,
@@ -141,14 +146,14 @@ class CodexTranscript:
         folder.mkdir(parents=True, exist_ok=True)
         self.path = folder / f"rollout-2026-11-30T07-06-38-{session_id}.jsonl"
         self.session_id, self.turn = session_id, f"turn-{session_id}"
-        self.count = 0
+        self.count, self.start = 0, START
         trigger = "exec" if originator == "codex_exec" else "user"
         self._append(
             "session_meta",
             {
                 "session_id": session_id,
                 "id": session_id,
-                "timestamp": _time(0),
+                "timestamp": _time(START, 0),
                 "cwd": project,
                 "originator": originator,
                 "cli_version": "0.171.0",
@@ -178,6 +183,13 @@ class CodexTranscript:
         content = [{"type": "output_text", "text": text, "annotations": []}]
         return self._message("assistant", content, ["unknown"], None)
 
+    def tool_round(self, command: list[str], call_id: str, output: str) -> None:
+        """A command of the agent and what it printed."""
+        call = {"name": "shell", "call_id": call_id, "arguments": json.dumps({"command": command})}
+        self._append("response_item", {"type": "function_call", **call})
+        result = {"type": "function_call_output", "call_id": call_id, "output": output}
+        self._append("response_item", result)
+
     def _message(
         self,
         role: str,
@@ -203,7 +215,7 @@ class CodexTranscript:
 
     def _append(self, kind: str, payload: dict[str, Any]) -> None:
         row = {
-            "timestamp": _time(self.count),
+            "timestamp": _time(self.start, self.count),
             "ordinal": self.count,
             "type": kind,
             "payload": payload,
@@ -222,6 +234,6 @@ def write_repository(folder: Path, remote: str | None) -> Path:
     return folder
 
 
-def _time(count: int) -> str:
-    moment = datetime.fromtimestamp((START + count * 1000) / 1000, UTC)
+def _time(start: int, count: int) -> str:
+    moment = datetime.fromtimestamp((start + count * 1000) / 1000, UTC)
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

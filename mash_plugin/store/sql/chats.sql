@@ -196,8 +196,8 @@ JOIN chats AS c USING (chat_no, generation)
 WHERE s.hash IN (SELECT value FROM json_each(:hashes))
   AND (:chat_id IS NULL OR c.chat_id = :chat_id) LIMIT 1;
 
--- name: documents_with  how many messages hold a term
-SELECT doc FROM messages_vocab WHERE term = :term;
+-- name: words_from  words of the index that begin so, and how many messages hold each
+SELECT term, doc FROM messages_vocab WHERE term >= :first AND term < :end LIMIT :limit;
 
 -- name: best_matches
 SELECT rowid, rank FROM messages_fts WHERE messages_fts MATCH :match ORDER BY rank LIMIT :limit;
@@ -236,7 +236,8 @@ WHERE EXISTS (
 ORDER BY f.seq DESC LIMIT :limit;
 
 -- name: found_messages  rows of a search with the chats that hold each
-SELECT m.seq, m.message_id, m.text, m.role, m.author, m.sent_at, c.chat_id, c.title, c.project_path
+SELECT m.seq, m.message_id, m.text, m.role, m.author, m.sent_at, c.chat_id, c.title, c.project_path,
+       p.chat_no, p.generation, p.ordinal
 FROM messages AS m JOIN chat_messages AS p USING (seq)
 JOIN chats AS c USING (chat_no, generation)
 WHERE m.seq IN (SELECT value FROM json_each(:seqs))
@@ -244,6 +245,38 @@ WHERE m.seq IN (SELECT value FROM json_each(:seqs))
   AND (:project_path IS NULL OR c.project_path = :project_path)
   AND (:chat_id IS NULL OR c.chat_id = :chat_id)
 ORDER BY c.started_at, c.chat_no;
+
+-- name: exchanges
+-- Of messages in their chats: where the prompt before stands, where the exchange ends, as far as
+-- both are near; and whether a tool call follows at once.
+WITH held AS (SELECT value ->> 0 AS chat_no, value ->> 1 AS generation, value ->> 2 AS ordinal
+  FROM json_each(:places))
+SELECT h.chat_no, h.generation, h.ordinal,
+  (SELECT p.ordinal FROM chat_messages AS p JOIN messages AS m USING (seq)
+   WHERE p.chat_no = h.chat_no AND p.generation = h.generation
+     AND p.ordinal <= h.ordinal AND p.ordinal > h.ordinal - :reach
+     AND m.role = 'user' AND m.author <> 'automated' ORDER BY p.ordinal DESC LIMIT 1),
+  coalesce(
+    (SELECT p.ordinal FROM chat_messages AS p JOIN messages AS m USING (seq)
+     WHERE p.chat_no = h.chat_no AND p.generation = h.generation
+       AND p.ordinal > h.ordinal AND p.ordinal < h.ordinal + :reach
+       AND m.role = 'user' AND m.author <> 'automated' ORDER BY p.ordinal LIMIT 1),
+    (SELECT max(p.ordinal) + 1 FROM chat_messages AS p
+     WHERE p.chat_no = h.chat_no AND p.generation = h.generation)) - 1,
+  (SELECT m.role = 'tool' OR m.tool_use_ids IS NOT NULL
+   FROM chat_messages AS p JOIN messages AS m USING (seq)
+   WHERE p.chat_no = h.chat_no AND p.generation = h.generation AND p.ordinal = h.ordinal + 1)
+FROM held AS h;
+
+-- name: messages_at  what was said at these places of chats, as rows of a search
+SELECT m.seq, m.message_id, m.text, m.role, m.author, m.sent_at, c.chat_id, c.title, c.project_path,
+       p.chat_no, p.generation, p.ordinal
+FROM json_each(:places) AS h
+JOIN chat_messages AS p ON p.chat_no = h.value ->> 0 AND p.generation = h.value ->> 1
+  AND p.ordinal = h.value ->> 2
+JOIN chats AS c ON c.chat_no = p.chat_no
+JOIN messages AS m ON m.seq = p.seq
+WHERE m.role IN ('user', 'assistant') AND m.tool_use_ids IS NULL AND m.author <> 'automated';
 
 -- name: mentions
 -- Messages of a project that hold a phrase, those of the newest chats first, among its newest hits
