@@ -34,6 +34,7 @@ COMMANDS = {
     "chats": ("mash_plugin.cli.chats", "List earlier chats, or show one by its ID."),
     "index": ("mash_plugin.cli.index", "Read new transcripts into the index now."),
     "forget": ("mash_plugin.cli.forget", "Forget a chat and every record that cites it."),
+    "explain-prompt": ("mash_plugin.cli.explain", "Tell why a prompt brings the saving note."),
     "call": ("mash_plugin.cli.tools", "Call a tool with JSON; for scripts."),
     "daemon": ("mash_plugin.cli.daemon", "Start, stop, restart or show the daemon."),
     "mcp": ("mash_plugin.cli.tools", "Serve the tools over stdio; agents start this."),
