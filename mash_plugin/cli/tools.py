@@ -39,11 +39,11 @@ def call(tool: str, arguments: str) -> int:
 
 
 def _refuse_others(tool: str) -> None:
-    from mash_plugin.daemon.methods import COMMANDS, METHODS, TOOLS
+    from mash_plugin.daemon.methods import METHODS, PERSONS_ALONE, TOOLS
 
     if tool in ("stop", "drain"):
         raise InvalidArgument(f"`{tool}` is no tool; see `mash daemon --help`.")
-    if tool in COMMANDS or tool in ("forget_chat", "restore_chat", "pause"):
+    if tool in PERSONS_ALONE:
         raise InvalidArgument(f"`{tool}` is no tool: the person's own commands alone use it.")
     if tool not in METHODS:
         from mash_plugin.privacy.credentials import mask

@@ -1,6 +1,7 @@
 """What the bytes of one connection say (`wire`): pure, fed as they come."""
 
 import json
+from collections.abc import Mapping
 from typing import Any, Final, Literal, NamedTuple
 
 from mash_plugin import wire
@@ -39,6 +40,12 @@ NEWER_HOOK: Final = "newer-hook"
 """A hook of a later version: it is not answered, and we should make room."""
 
 Frame = HookFrame | ToolFrame | Refused | Literal["lease", "newer-hook"]
+
+
+def text_of(body: Mapping[str, Any], key: str) -> str | None:
+    """The text that a request gives under this key; None where it is no text."""
+    value = body.get(key)
+    return value if isinstance(value, str) else None
 
 
 class Incoming:

@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 from mash_plugin.errors import UnsafePlace
 from mash_plugin.paths import SOCKET_NAME, Paths
-from mash_plugin.store.failpoint import failpoint as failpoint
 from mash_plugin.wire import PATH_LIMIT
 
 BACKLOG = 256
