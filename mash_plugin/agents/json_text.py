@@ -52,6 +52,65 @@ def remove(text: str, path: Sequence[str]) -> str:
     return text
 
 
+def append_item(text: str, path: Sequence[str], item: str) -> str:
+    """Add the text as the last item of the list at `path`, which is added when missing."""
+    at = _find(text, path)
+    if at is None:
+        return insert(text, path, [item])
+    shown = json.dumps(item, ensure_ascii=False)
+    items = _items(text, at)
+    if not items:
+        return f"{text[: at + 1]}{shown}{text[at + 1 :]}"
+    start, end = items[-1]
+    gap = text[len(text[:start].rstrip(" \t\r\n")) : start]
+    if len(items) == 1 and "\n" not in gap:
+        gap = " "
+    return f"{text[:end]},{gap}{shown}{text[end:]}"
+
+
+def remove_item(text: str, path: Sequence[str], item: str) -> str:
+    """Take the text out of the list at `path`; the exact inverse of `append_item`."""
+    at = _find(text, path)
+    if at is None or not text.startswith("[", at):
+        return text
+    items = _items(text, at)
+    found = next((i for i, (a, b) in enumerate(items) if json.loads(text[a:b]) == item), None)
+    if found is None:
+        return text
+    start, end = items[found]
+    if found > 0:
+        return text[: items[found - 1][1]] + text[end:]
+    return text[:start] + text[items[1][0] if len(items) > 1 else end :]
+
+
+def _find(text: str, path: Sequence[str]) -> int | None:
+    """Where the value at `path` begins."""
+    at = _skip(text, 0)
+    for key in path:
+        if not text.startswith("{", at):
+            return None
+        member = next((m for m in _members(text, at) if m.key == key), None)
+        if member is None:
+            return None
+        at = member.value_start
+    return at
+
+
+def _items(text: str, at: int) -> list[tuple[int, int]]:
+    """Where each item of the list begins and ends."""
+    if not text.startswith("[", at):
+        raise ValueError("not a list")
+    items = []
+    position = _skip(text, at + 1)
+    while not text.startswith("]", position):
+        _, end = _decoder.raw_decode(text, position)
+        items.append((position, end))
+        position = _skip(text, end)
+        if text.startswith(",", position):
+            position = _skip(text, position + 1)
+    return items
+
+
 def _append(text: str, at: int, members: list[_Member], key: str, value: Any) -> str:  # noqa: ANN401
     if not members:
         shown = f"{json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}"

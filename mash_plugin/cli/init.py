@@ -39,19 +39,21 @@ class Found:
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.option("--no-index", is_flag=True, help="Leave the chats unread for now.")
 @click.option("--no-agents", is_flag=True, help="Install into no agent.")
+@click.option("--allow-saving", is_flag=True, help="Let the agents use mash without asking you.")
 @click.option("--dry-run", is_flag=True, help="Say what would be done; change nothing.")
-def init(yes: bool, no_index: bool, no_agents: bool, dry_run: bool) -> int:
+def init(yes: bool, no_index: bool, no_agents: bool, allow_saving: bool, dry_run: bool) -> int:
     """Set up the store, the index of your chats and every agent found."""
     paths = planned_paths(os.environ)
     check_settings(paths.config_file)
     rendered = render(source_folder(), launch_of(paths))
     found = [] if no_agents else _find_hosts(paths, rendered)
-    _tell_plan(paths, found, no_index=no_index)
+    _tell_plan(paths, found, no_index=no_index, allow_saving=allow_saving)
     if dry_run:
         return 0
     if not yes and not _agrees():
         click.echo("Nothing was changed.")
         return 1
+    allow_saving = allow_saving or (not yes and _offers_rule(found))
     write_pins(os.environ)
     is_upgrade = _set_up_store(paths)
     if not no_index:
@@ -64,7 +66,8 @@ def init(yes: bool, no_index: bool, no_agents: bool, dry_run: bool) -> int:
         click.echo("Neither `claude` nor `codex` is on PATH: nothing to install into. Once one is,")
         click.echo("run `mash init` again and restart the agent.")
         return 0
-    return _install(paths, found, rendered, is_upgrade=is_upgrade)
+    code = _install(paths, found, rendered, is_upgrade=is_upgrade)
+    return max(code, _allow_saving(found)) if allow_saving else code
 
 
 def _find_hosts(paths: Paths, rendered: Mapping[str, bytes]) -> list[Found]:
@@ -83,13 +86,15 @@ def _inspect(paths: Paths, host: Host, place: Place, rendered: Mapping[str, byte
         return Installed("broken", f"{place.config} cannot be read ({error}).")
 
 
-def _tell_plan(paths: Paths, found: list[Found], *, no_index: bool) -> None:
+def _tell_plan(paths: Paths, found: list[Found], *, no_index: bool, allow_saving: bool) -> None:
     click.echo("mash sets up, unless it is there already:")
     click.echo(f"  - the store, with daily backups, in {paths.data}")
     if not no_index:
         click.echo("  - an index of your chats with the agents; nothing leaves this machine")
     for one in found:
         click.echo(f"  - its plugin in {one.host.TITLE} ({one.place.config})")
+    if allow_saving and found:
+        click.echo("  - in each of them a rule, so that it uses mash without asking you")
 
 
 def _agrees() -> bool:
@@ -98,6 +103,34 @@ def _agrees() -> bool:
             "init asks before it changes anything and this is no terminal: add --yes."
         )
     return click.confirm("Go on?", default=True, err=True)
+
+
+def _offers_rule(found: list[Found]) -> bool:
+    """Ask where something is installed now and an agent would ask before every save."""
+    asking = [one for one in found if one.is_due and not one.host.may_save(one.place)]
+    if not asking:
+        return False
+    titles = " and ".join(one.host.TITLE for one in asking)
+    click.echo(
+        f"{titles} will ask you before each save. A rule in its settings stops that:", err=True
+    )
+    click.echo("it covers the tools of mash alone, and `mash uninstall` removes it.", err=True)
+    return click.confirm("Add it?", default=False, err=True)
+
+
+def _allow_saving(found: list[Found]) -> int:
+    """Add the rule to every agent that has the plugin; 1 where that cannot be done."""
+    code = 0
+    for one in found:
+        if one.installed.state == "broken" or one.host.may_save(one.place):
+            continue
+        try:
+            one.host.allow_saving(one.place)
+            click.echo(f"{one.host.TITLE}: it uses the tools of mash without asking now.")
+        except MashError as error:
+            code = 1
+            click.echo(f"mash: {one.host.TITLE}: {error.message}", err=True)
+    return code
 
 
 def _set_up_store(paths: Paths) -> bool:

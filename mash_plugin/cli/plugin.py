@@ -117,6 +117,8 @@ def _bound_hooks(hooks: dict[str, Any], launch: Launch) -> dict[str, Any]:
 
 
 def _bound_mcp(launch: Launch) -> dict[str, Any]:
+    # Not alwaysLoad: the ten schemas are 27 kB in every request of Claude Code (2.1.332). The notes
+    # give the full name, and one search loads that tool when there is something to save.
     # Absolute: Codex expands no variables in this file and passes no MASH_* on (0.171.0).
     server: dict[str, Any] = {"command": launch.mash[0], "args": list(launch.mash[1:])}
     if launch.home:

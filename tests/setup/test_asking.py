@@ -59,6 +59,22 @@ def test_enter_goes_on(home: Home) -> None:
     assert (home.mash_home / "data/records.db").exists()
 
 
+@pytest.mark.parametrize(("typed", "is_there"), [("y\n\n", False), ("y\ny\n", True)])
+def test_the_rule_that_ends_asking_is_offered_and_not_taken_by_itself(
+    home: Home, typed: str, is_there: bool
+) -> None:
+    code, shown = on_a_terminal(home, typed, "mash", "init", "--no-index")
+    assert code == 0, shown
+    assert "Claude Code and Codex will ask you before each save" in shown
+    assert "Add it? [y/N]" in shown
+    claude, codex = home.claude / "settings.json", home.codex / "config.toml"
+    assert ('"mcp__plugin_mash_mash"' in claude.read_text()) is is_there
+    assert ('default_tools_approval_mode = "approve"' in codex.read_text()) is is_there
+    code, shown = on_a_terminal(home, "y\n", "mash", "init", "--no-index")
+    assert code == 0
+    assert "Add it?" not in shown
+
+
 def test_an_interrupt_is_exit_code_130(home: Home) -> None:
     code, shown = on_a_terminal(home, None, "mash", "init")
     assert code == 130, shown

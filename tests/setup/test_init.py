@@ -88,6 +88,39 @@ def test_a_second_init_changes_nothing_more_and_asks_for_no_review(home: Home) -
     assert done.out.splitlines()[-1] == "No agent had to be changed; none needs a restart."
 
 
+def test_the_rule_is_added_once_where_the_flag_asks_for_it(home: Home) -> None:
+    settle(home)
+    home.mash("init", "--yes", "--no-index")
+    assert "permissions" in (home.claude / "settings.json").read_text()
+    assert "mcp__plugin" not in (home.claude / "settings.json").read_text()
+    done = home.mash("init", "--yes", "--no-index", "--allow-saving")
+    assert done.code == 0, done
+    assert done.out.count("without asking now") == 2
+    rules = claude_settings(home)["permissions"]["allow"]
+    assert rules == ["Bash(ls:*)", "mcp__plugin_mash_mash"]
+    config = tomllib.loads((home.codex / "config.toml").read_text())
+    server = config["plugins"]["mash@mash"]["mcp_servers"]["mash"]
+    assert server == {"default_tools_approval_mode": "approve"}
+    before = snapshot(home.claude, home.codex)
+    done = home.mash("init", "--yes", "--no-index", "--allow-saving")
+    assert (done.code, done.out.count("without asking now")) == (0, 0)
+    assert snapshot(home.claude, home.codex) == before
+
+
+def test_another_choice_of_the_person_is_left_alone(home: Home) -> None:
+    settle(home)
+    (home.claude / "settings.json").write_text('{"permissions": {"allow": "all"}}')
+    home.mash("init", "--yes", "--no-index")
+    codex = home.codex / "config.toml"
+    own = '\n[plugins."mash@mash".mcp_servers.mash]\ndefault_tools_approval_mode = "prompt"\n'
+    codex.write_text(codex.read_text() + own)
+    done = home.mash("init", "--yes", "--no-index", "--allow-saving")
+    assert done.code == 1
+    assert done.err.count("left alone") == 2
+    assert own in codex.read_text()
+    assert claude_settings(home)["permissions"] == {"allow": "all"}
+
+
 def test_a_second_init_says_that_hooks_wait_for_a_review(home: Home) -> None:
     home.mash("init", "--yes", "--no-index")
     done = home.mash("init", "--yes", "--no-index")

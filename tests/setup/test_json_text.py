@@ -53,6 +53,45 @@ def test_what_is_there_already_is_not_added_twice() -> None:
         json_text.insert('{"a": 1}', ("a",), 2)
 
 
+LISTS = [
+    "{}",
+    '{"permissions": {}}',
+    '{"permissions": {"allow": []}}',
+    '{"permissions": {"allow": [ ]}}',
+    '{"permissions":{"allow":["Bash(ls:*)"],"deny":[]}}',
+    '{\n  "permissions": {\n    "allow": [\n      "Read(a, b)",\n      "x]"\n    ]\n  }\n}\n',
+    '{\r\n\t"permissions": {\r\n\t\t"allow": ["a", "b"]\r\n\t}\r\n}\r\n',
+]
+
+
+@pytest.mark.parametrize("text", LISTS)
+def test_an_item_of_a_list_goes_in_and_out_without_another_byte_changing(text: str) -> None:
+    path = ("permissions", "allow")
+    before = json.loads(text).get("permissions", {})
+    longer = json_text.append_item(text, path, "mcp__ü")
+    assert json.loads(longer)["permissions"]["allow"] == [*before.get("allow", []), "mcp__ü"]
+    shorter = json_text.remove_item(longer, path, "mcp__ü")
+    if "allow" not in before:
+        shorter = json_text.remove(shorter, path)
+    if "permissions" not in json.loads(text):
+        shorter = json_text.remove(shorter, ("permissions",))
+    assert shorter == text
+    assert json_text.remove_item(text, path, "mcp__ü") == text
+
+
+def test_the_first_and_a_middle_item_go_out_too() -> None:
+    text = '{"a": ["x", "y",\n  "z"]}'
+    assert json_text.remove_item(text, ("a",), "x") == '{"a": ["y",\n  "z"]}'
+    assert json_text.remove_item(text, ("a",), "y") == '{"a": ["x",\n  "z"]}'
+    assert json_text.remove_item(text, ("b",), "y") == text
+
+
+def test_what_is_no_list_takes_no_item() -> None:
+    for text in ('{"a": 1}', '{"a": {"b": "x"}}', '{"a": null}'):
+        with pytest.raises(ValueError, match="not a list"):
+            json_text.append_item(text, ("a",), "x")
+
+
 @given(
     st.dictionaries(st.text(max_size=5), st.text(max_size=9) | st.integers(), max_size=5),
     st.sampled_from([None, 1, 4, "\t"]),

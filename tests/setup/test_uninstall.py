@@ -33,13 +33,19 @@ def trust(home: Home) -> None:
 
 
 @pytest.mark.spec("R-155")
+@pytest.mark.parametrize("flag", [[], ["--allow-saving"]], ids=["plain", "rule"])
 @pytest.mark.parametrize("number", range(6))
-def test_settings_are_equal_to_before_when_nothing_else_changed(home: Home, number: int) -> None:
+def test_settings_are_equal_to_before_when_nothing_else_changed(
+    home: Home, number: int, flag: list[str]
+) -> None:
     claude, codex = home.claude / "settings.json", home.codex / "config.toml"
     before = CLAUDE_LAYOUTS[number].encode(), CODEX_LAYOUTS[number].encode()
     claude.write_bytes(before[0])
     codex.write_bytes(before[1])
-    assert home.mash("init", "--yes", "--no-index").code == 0
+    done = home.mash("init", "--yes", "--no-index", *flag)
+    assert done.code == 0, done
+    assert ("mcp__plugin_mash_mash" in claude.read_text()) is bool(flag)
+    assert ("default_tools_approval_mode" in codex.read_text()) is bool(flag)
     trust(home)
     done = home.mash("uninstall", "--yes")
     assert done.code == 0, done

@@ -14,8 +14,10 @@ from typing import Any
 
 from mash_plugin.agents import json_text
 from mash_plugin.agents.claude import HOME_FOLDER as HOME_FOLDER
-from mash_plugin.agents.claude import NAME
+from mash_plugin.agents.claude import NAME, permission
 from mash_plugin.agents.claude import ROOT_VARIABLE as ROOT_VARIABLE
+from mash_plugin.agents.claude.permission import allow_saving as allow_saving
+from mash_plugin.agents.claude.permission import may_save as may_save
 from mash_plugin.agents.plugin import (
     MARKETPLACE,
     PLUGIN,
@@ -89,6 +91,7 @@ def note_before(place: Place) -> Before:
     """What `remove` must know later."""
     settings = _read(_settings_file(place))
     absent = [name for name in (MARKETPLACES, PLUGINS) if name not in settings]
+    absent += permission.absent_before(settings)
     plugins = place.config / "plugins"
     names = ("", *FOLDERS, _known_file(place).name, _installed_file(place).name)
     absent += [f"plugins/{name}" for name in names if not (plugins / name).exists()]
@@ -163,7 +166,7 @@ def _without_ours(file: Path, before: Before | None) -> str | None:
         text = json_text.remove(text, (table, key))
         if _parsed(text).get(table) == {} and (before is None or table in before.absent):
             text = json_text.remove(text, (table,))
-    return text
+    return permission.remove_rule(text, before)
 
 
 def _settle(file: Path, wanted: str | None, before: Before | None) -> None:

@@ -19,6 +19,8 @@ from typing import IO, Any
 from mash_plugin.agents.codex import HOME_FOLDER as HOME_FOLDER
 from mash_plugin.agents.codex import NAME
 from mash_plugin.agents.codex import ROOT_VARIABLE as ROOT_VARIABLE
+from mash_plugin.agents.codex.permission import allow_saving as allow_saving
+from mash_plugin.agents.codex.permission import may_save as may_save
 from mash_plugin.agents.plugin import (
     MARKETPLACE,
     PLUGIN,
