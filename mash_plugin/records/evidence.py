@@ -1,12 +1,15 @@
 """Does this quote stand in that text, is a citation still fresh (R-025)?"""
 
+import re
 import unicodedata
+from collections.abc import Sequence
 
 from mash_plugin.records.model import Author, Evidence, EvidenceStatus, Role
 
 KEPT_CHARS = 8_000
 """A cited message may be megabytes long; recall reads what is kept with every record."""
 
+_WORD = re.compile(r"\S+")
 _PERSONS = ("person", "inferred")
 _SAME = str.maketrans(
     {
@@ -50,11 +53,7 @@ def find_quote(quote: str, text: str) -> str | None:
     start = _find(folded_quote, folded_text)
     if start is None:
         return None
-    offsets = _source_offsets(text)
-    end = start + len(folded_quote)
-    while offsets[end] == offsets[end - 1]:  # one character of the source can be two in NFC
-        end += 1
-    return text[offsets[start] : offsets[end]].strip()
+    return text[_source_span(text, start, start + len(folded_quote) - 1)]
 
 
 def kept_text(quote: str, text: str) -> str:
@@ -122,21 +121,34 @@ def _is_spaced(character: str) -> bool:
     return code < 0x0E00 or not any(low <= code <= high for low, high in _UNSPACED)
 
 
-def _source_offsets(text: str) -> list[int]:
-    """For each index of the folded text, and its end, the index in the source."""
-    offsets: list[int] = []
-    after_space = True  # leading white space is stripped
-    for start, segment in _segments(text):
-        for character in unicodedata.normalize("NFC", segment):
-            if character.isspace():
-                if not after_space:
-                    offsets.append(start)
-                after_space = True
-            else:
-                offsets.append(start)
-                after_space = False
-    offsets.append(len(text))
-    return offsets
+def _source_span(text: str, first: int, last: int) -> slice:
+    """Where characters of the folded text, none of them a space, lie in the source.
+
+    Word by word: a message can be megabytes long, and NFC joins nothing over white space.
+    """
+    is_composed = unicodedata.is_normalized("NFC", text)
+    begin = at = 0
+    for word in _WORD.finditer(text):
+        own: Sequence[int] = range(word.end() - word.start() + 1)
+        if not is_composed:
+            own = _source_offsets(word[0])
+        if at <= first < at + len(own):
+            begin = word.start() + own[first - at]
+        if last < at + len(own) - 1:
+            end = last - at + 1
+            while own[end] == own[end - 1]:  # one character of the source can be two in NFC
+                end += 1
+            return slice(begin, word.start() + own[end])
+        at += len(own)
+    raise AssertionError("a folded text has the words of its source")
+
+
+def _source_offsets(word: str) -> list[int]:
+    """For each index of the word in NFC, and its end, the index in the source."""
+    offsets = [
+        start for start, segment in _segments(word) for _ in unicodedata.normalize("NFC", segment)
+    ]
+    return [*offsets, len(word)]
 
 
 def _segments(text: str) -> list[tuple[int, str]]:

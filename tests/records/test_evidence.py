@@ -1,5 +1,6 @@
 """Quotes stand in a text, or do not; citations are fresh, or not."""
 
+import tracemalloc
 import unicodedata
 from typing import Any
 
@@ -176,6 +177,15 @@ def test_a_long_run_of_one_letter_is_passed_over_as_a_whole() -> None:
     assert find_quote("a" * 4_000, "a" * 200_000) is None
     assert _find("a" * 4_000, text) is None
     assert text.searches <= 2
+
+
+def test_a_quote_in_a_huge_message_is_found_without_a_list_of_its_characters() -> None:
+    text = ("x" * 100_000 + "\r\n\t ") * 20 + "I\u2019d  like Qdrant"
+    tracemalloc.start()
+    assert find_quote("I'd like", text) == "I\u2019d  like"
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 10 * len(text)
 
 
 class _Counted(str):
