@@ -8,7 +8,7 @@ from mash_plugin.chats.reading import Chat, StoredMessage
 from mash_plugin.errors import ChatNotFound, MessageNotFound
 from mash_plugin.memory.call import Call
 from mash_plugin.memory.denied import Denied
-from mash_plugin.memory.items import Masking, masking
+from mash_plugin.memory.masking import Masking, masking
 from mash_plugin.memory.scopes import scope_of
 from mash_plugin.records.budget import page, size_of
 from mash_plugin.records.model import Scope

@@ -14,7 +14,7 @@ from mash_plugin.daemon import hook_parts as parts
 from mash_plugin.daemon.lanes import Part
 from mash_plugin.daemon.log import place_of
 from mash_plugin.memory.call import Call, Caller
-from mash_plugin.memory.items import masking
+from mash_plugin.memory.masking import masking
 from mash_plugin.render import context, notes
 from mash_plugin.store.sessions import HookState, SessionState
 

@@ -15,7 +15,7 @@ from mash_plugin.store.failpoint import failpoint
 
 if TYPE_CHECKING:
     from mash_plugin.memory.call import Caller
-    from mash_plugin.memory.items import Masking
+    from mash_plugin.memory.masking import Masking
 
 TOOLS = {
     "record": ("mash_plugin.memory.record", "apply_change"),
@@ -98,7 +98,7 @@ def run(requests: Requests, frame: ToolFrame) -> Mapping[str, Any]:
 
 def _masking(requests: Requests) -> "Masking":
     """What every reply goes through, so that no new field can forget it (R-177)."""
-    from mash_plugin.memory.items import Masking, masking
+    from mash_plugin.memory.masking import Masking, masking
 
     return masking(requests.node.settings({})) if requests.node else Masking(is_on=True)
 

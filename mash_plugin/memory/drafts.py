@@ -1,16 +1,14 @@
 """What a request wants to save, with its words found and nothing private in it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from mash_plugin.chats.private import repeats_private_text
 from mash_plugin.chats.reading import chat_by_session, messages_newest_first
-from mash_plugin.errors import CredentialText, PrivateText, ScopeMismatch
+from mash_plugin.errors import ScopeMismatch
 from mash_plugin.memory.call import Call
 from mash_plugin.memory.cite import resolve_citations
+from mash_plugin.memory.private import refuse_private, refuse_repeated
 from mash_plugin.memory.scopes import known_chat
-from mash_plugin.privacy.credentials import credential_kind
-from mash_plugin.privacy.spans import split_private
 from mash_plugin.records.authority import Cited, warnings_of
 from mash_plugin.records.duplicates import interpretation_hash
 from mash_plugin.records.model import Body, Evidence, Revision, Scope
@@ -72,18 +70,10 @@ def prepare(call: Call, scope: Scope, request: Json, field: str = "change") -> D
 
 def cite(call: Call, scope: Scope, request: Json, field: str = "change") -> Cites:
     """Find the citations of a request, in a chat that the scope covers; raises as `prepare`."""
-    _refuse_secrets(call, request, field)
+    refuse_private(call, request, field)
     cited = _resolve(call, scope, request.get("evidence") or [])
-    _refuse_private(call, request, [c.evidence for c in cited])
+    refuse_repeated(call, request, [c.evidence for c in cited])
     return Cites(cited, saving_session(call, request, cited))
-
-
-def refuse_private(
-    call: Call, request: Json, evidence: Sequence[Evidence], field: str = "edit"
-) -> None:
-    """Raise PrivateText or CredentialText for words that the person typed at the terminal."""
-    _refuse_secrets(call, request, field)
-    _refuse_private(call, request, evidence)
 
 
 def tokens_of(revision: Revision) -> tuple[str, str]:
@@ -118,43 +108,6 @@ def _body_of(request: Json) -> Body:
         reported_by=details.get("reported_by"),
         valid_until=details.get("valid_until"),
     )
-
-
-def _texts(value: object, field: str) -> Iterator[tuple[str, str]]:
-    """Every text of a request with the name of its field."""
-    if isinstance(value, str):
-        yield field, value
-    elif isinstance(value, dict):
-        for key, inner in value.items():
-            yield from _texts(inner, f"{field}.{key}")
-    elif isinstance(value, list):
-        for index, inner in enumerate(value):
-            yield from _texts(inner, f"{field}[{index}]")
-
-
-def _refuse_secrets(call: Call, request: Json, name: str) -> None:
-    """Private spans and known credentials are refused by field, never repeated (R-176, R-177)."""
-    for field, text in _texts(request, name):
-        if split_private(text)[0] != text:
-            raise PrivateText(f"{field} holds a private span; private text is never stored.")
-        if kind := credential_kind(text, call.settings.extra_patterns):
-            raise CredentialText(
-                f"{field} holds a credential ({kind}); choose a shorter quote or leave it out.",
-                field=field,
-            )
-
-
-def _refuse_private(call: Call, request: Json, evidence: Sequence[Evidence]) -> None:
-    """Nothing may repeat a private span of a cited chat or of the one that saves (R-176)."""
-    chats = [e.chat_id for e in evidence]
-    if claimed := call.caller.session_id:  # a claim is good enough to refuse by
-        own = call.chats.refresh_session(claimed, call.now)
-        chats += [own] if own else []
-    texts = [text for _, text in _texts(request, "")] + [e.quote for e in evidence]
-    with call.chats.database.reading() as db:
-        for chat_id in dict.fromkeys(chats):
-            if repeats_private_text(db, texts, call.chats.private_key, chat_id):
-                raise PrivateText("A text repeats private text of a cited chat, or of this one.")
 
 
 def saving_session(call: Call, request: Json, cited: Sequence[Cited]) -> str | None:

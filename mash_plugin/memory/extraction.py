@@ -12,8 +12,9 @@ from mash_plugin.errors import (
 )
 from mash_plugin.memory.call import Call
 from mash_plugin.memory.denied import Denied
-from mash_plugin.memory.drafts import Draft, prepare, refuse_private
+from mash_plugin.memory.drafts import Draft, prepare
 from mash_plugin.memory.operation import Operation
+from mash_plugin.memory.private import refuse_private, refuse_repeated
 from mash_plugin.memory.record import save_draft
 from mash_plugin.memory.scopes import chat_in_scope, known_chat, scope_json, scope_of
 from mash_plugin.records.authority import check_authority
@@ -65,7 +66,9 @@ def extract_records(call: Call, request: Json) -> Json:
     if not call.settings.records_enabled:
         raise RecordsDisabled
     scope = scope_of(request["scope"])
-    refuse_private(call, {"scope": request["scope"]}, (), field="arguments")
+    named = {"scope": request["scope"]}
+    refuse_private(call, named, "arguments")
+    refuse_repeated(call, named, ())
     chat = _chat_to_review(call, request["chat_id"], scope)
     _refuse_changed(chat, request)
     drafts = _prepared(call, chat, scope, request["records"])

@@ -13,7 +13,7 @@ from mash_plugin.chats.forget import scrub_index
 from mash_plugin.errors import ChatNotFound, MashError
 from mash_plugin.memory.call import Call
 from mash_plugin.memory.forget import remove_record
-from mash_plugin.memory.items import masking
+from mash_plugin.memory.masking import masking
 from mash_plugin.store.chats import ForgettableChat, Held, chats_to_forget, held_by
 from mash_plugin.store.failpoint import failpoint
 from mash_plugin.store.forgotten import (

@@ -4,7 +4,8 @@ from typing import Any
 
 from mash_plugin.errors import Forgotten, NotFound, StoreDamaged
 from mash_plugin.memory.call import Call
-from mash_plugin.memory.items import item_of, masking, status_of_head
+from mash_plugin.memory.items import item_of, status_of_head
+from mash_plugin.memory.masking import masking
 from mash_plugin.records.model import Revision
 from mash_plugin.store.records import Head, conflicted_among, get_head, is_forgotten, load_head
 from mash_plugin.store.sqlite import Connection

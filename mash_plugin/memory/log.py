@@ -4,7 +4,7 @@ from typing import Any
 
 from mash_plugin.memory.call import Call
 from mash_plugin.memory.denied import Denied
-from mash_plugin.memory.items import Masking, masking
+from mash_plugin.memory.masking import Masking, masking
 from mash_plugin.store.log import Event, list_events
 from mash_plugin.store.records import Head, get_head, load_head, load_revision
 from mash_plugin.store.sqlite import Connection

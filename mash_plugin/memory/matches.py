@@ -4,7 +4,8 @@ from typing import Any
 
 from mash_plugin.memory.call import Call
 from mash_plugin.memory.denied import Denied
-from mash_plugin.memory.items import item_of, masking, status_of_head
+from mash_plugin.memory.items import item_of, status_of_head
+from mash_plugin.memory.masking import masking
 from mash_plugin.memory.scopes import known_chat, scope_of
 from mash_plugin.records.duplicates import interpretation_hash
 from mash_plugin.records.model import Body, Scope

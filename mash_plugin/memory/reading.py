@@ -5,7 +5,8 @@ from typing import Any
 from mash_plugin.memory.call import Call
 from mash_plugin.memory.denied import Denied
 from mash_plugin.memory.heads import intact_revision, item_of_head, visible_head
-from mash_plugin.memory.items import Masking, kind_fields, masking, status_of_head
+from mash_plugin.memory.items import kind_fields, status_of_head
+from mash_plugin.memory.masking import Masking, masking
 from mash_plugin.memory.scopes import scope_of
 from mash_plugin.records.budget import page, size_of
 from mash_plugin.records.lifecycle import is_in_force

@@ -7,7 +7,8 @@ from heapq import merge
 from typing import Any
 
 from mash_plugin.memory.call import Call
-from mash_plugin.memory.items import item_of, masking, status_of_head
+from mash_plugin.memory.items import item_of, status_of_head
+from mash_plugin.memory.masking import masking
 from mash_plugin.memory.scopes import known_chat, scope_of
 from mash_plugin.memory.windows import Placed, Window, review_window
 from mash_plugin.records.budget import pack

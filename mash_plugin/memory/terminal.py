@@ -17,10 +17,11 @@ from mash_plugin.errors import (
 )
 from mash_plugin.memory.call import Call
 from mash_plugin.memory.denied import Denied
-from mash_plugin.memory.drafts import refuse_private, tokens_of
+from mash_plugin.memory.drafts import tokens_of
 from mash_plugin.memory.forget import KEEP_HIDDEN_MS, after_removal, remove_record
 from mash_plugin.memory.heads import intact_revision, item_of_head, refuse_removed
-from mash_plugin.memory.items import masking
+from mash_plugin.memory.masking import masking
+from mash_plugin.memory.private import refuse_private, refuse_repeated
 from mash_plugin.memory.reading import get_record
 from mash_plugin.records.duplicates import interpretation_hash
 from mash_plugin.records.model import Body, Revision
@@ -177,7 +178,9 @@ def _changed(call: Call, head: Head, current: Revision, request: Json) -> Body:
         case "establish":
             return established(current.body)
         case "edit" if "statement" in request:
-            refuse_private(call, {"statement": request["statement"]}, current.evidence)
+            asked = {"statement": request["statement"]}
+            refuse_private(call, asked, "edit")
+            refuse_repeated(call, asked, current.evidence)
             return reworded(current.body, request["statement"])
         case "edit":
             raise InvalidArgument("To edit a record, give its new statement.")

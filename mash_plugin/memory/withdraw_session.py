@@ -9,7 +9,7 @@ from mash_plugin.digest import sha256_of
 from mash_plugin.errors import ChatNotFound, InvalidArgument, NotFound, RevisionConflict
 from mash_plugin.memory.call import Call
 from mash_plugin.memory.denied import Denied
-from mash_plugin.memory.items import Masking, masking
+from mash_plugin.memory.masking import Masking, masking
 from mash_plugin.memory.terminal import NAMED, SHORTEST_START, only_one, write
 from mash_plugin.records.terminal import TakenBack, taken_back, withdrawn
 from mash_plugin.store.operations import identity_of

@@ -315,7 +315,7 @@ def test_a_planted_credential_is_masked_on_output(
 ) -> None:
     secret = "ghp_" + "a1B2" * 9 + "xyz0"
     with monkeypatch.context() as planting:
-        planting.setattr("mash_plugin.memory.drafts.credential_kind", lambda *_given: None)
+        planting.setattr("mash_plugin.memory.private.credential_kind", lambda *_given: None)
         receipt = memory.established(f"The token is {secret}.")
     shown = [memory.recall(scope=REPOSITORY), memory.pages(), memory.get(receipt["id"])]
     shown.append({"hook": recall_for_hook(memory.call, [Scope("repository", SHOP)], None, 3, 4096)})
