@@ -130,11 +130,19 @@ def use_utf8() -> None:
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
 
 
+def for_people(message: str) -> str:
+    """The message without advice for programs that call tools, and with the place of the log."""
+    message = re.sub(r"\s*Retry the same operation(?: ID)?\.", "", message)
+    if "the log has" not in message:
+        return message
+    from mash_plugin.paths import find_paths
+
+    return message.replace("the log has", f"{find_paths(os.environ).log} has")
+
+
 def _tell(message: str, code: int) -> int:
     from mash_plugin.privacy.credentials import mask
 
-    # Advice for a program that calls a tool; a person types the command again.
-    message = re.sub(r"\s*Retry the same operation(?: ID)?\.", "", message)
-    one_line = mask(" ".join(message.split()))
+    one_line = mask(" ".join(for_people(message).split()))
     print(f"mash: {one_line}", file=sys.stderr)
     return code

@@ -3,10 +3,11 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
-from mash_plugin.cli.main import COMMANDS, exit_code
+from mash_plugin.cli.main import COMMANDS, exit_code, for_people
 from mash_plugin.errors import DaemonUnavailable, Internal, NotFound, Sandboxed
 from tests.support.homes import Home
 from tests.support.processes import daemons_of
@@ -45,6 +46,16 @@ def test_each_kind_of_failure_has_its_exit_code() -> None:
     assert exit_code(Internal()) == 1
     assert exit_code(DaemonUnavailable()) == 3
     assert exit_code(Sandboxed()) == 4
+
+
+def test_people_are_told_where_the_log_is_and_no_advice_for_programs(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("MASH_HOME", str(tmp_path / "mash"))
+    for error in (Internal(), DaemonUnavailable()):
+        assert "operation ID" in error.message
+        assert "operation" not in for_people(error.message)
+    assert f"{tmp_path}/mash/run/daemon.log has the cause." in for_people(Internal().message)
 
 
 @pytest.mark.parametrize(
