@@ -190,7 +190,12 @@ def _keep_lease(paths: Paths, held: list[socket.socket], is_over: threading.Even
 
 def _ask(line: bytes, paths: Paths, deadline: float, *, start: bool) -> dict[str, Any]:
     for is_last in (False, True):
-        connection = _open(paths, deadline, start=start)
+        try:
+            connection = _open(paths, deadline, start=start)
+        except MashError as error:
+            if is_last:  # what the first one was asked may have been done
+                error.details["outcome"] = "unknown"
+            raise
         try:
             return wire.read_reply(_exchange(connection, line, deadline))
         except _Gone as error:
