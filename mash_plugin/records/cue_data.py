@@ -13,7 +13,7 @@ message before did). `after OFFER`: counts only after an agent's message that di
 """
 
 import re
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 # Not importlib.resources: it would double what the first prompt waits for.
@@ -31,7 +31,7 @@ _GROUPS: dict[str, frozenset[str]] = {
     "previous": frozenset({"offer", "ask"}),
     "whole": CUES,
 }
-_MEMORY = 16 << 20
+_MEMORY = 8 << 20
 
 
 _LETTERS = "aàáâãäå cç eèéêë iìíîï nñ oòóôõö uùúûü её"
@@ -76,24 +76,26 @@ class Found(NamedTuple):
 
 
 class Language:
-    """The compiled rules of one language."""
+    """The rules of one language, in two sets: few sentences that are read meet a cue at all."""
 
     def __init__(self, name: str) -> None:
-        self.rules, lists = _read(name)
+        rules, lists = _read(name)
         self._script = re.compile(_SCRIPTS.get(name, ""))
         self._lead = _compiled(f"^(?:{lists['lead']})") if "lead" in lists else None
-        self._set = _set_of(self.rules)
+        self._cues = RuleSet([rule for rule in rules if rule.is_cue])
+        self._others = RuleSet([rule for rule in rules if not rule.is_cue])
 
-    def on_sentence(self, sentence: str) -> list[Found]:
-        """The rules that match the sentence or what is left of it without its leading words."""
+    def on_sentence(self, sentence: str, *, alone: bool = False) -> list[Found]:
+        """The rules that match it as it is or without its leading words.
+
+        What only adds to a cue or takes from it is found where there is one, or `alone`.
+        """
         if not self._script.search(sentence):
             return []
-        found = dict.fromkeys(self._set.Match(sentence) or (), sentence)
         lead = self._lead.match(sentence) if self._lead else None
-        if lead and lead.end():
-            rest = sentence[lead.end() :]
-            found = dict.fromkeys(self._set.Match(rest) or (), rest) | found
-        return [Found(self.rules[n], text) for n, text in sorted(found.items())]
+        texts = [sentence, sentence[lead.end() :]] if lead and lead.end() else [sentence]
+        found = self._cues.on(*texts)
+        return [*found, *self._others.on(*texts)] if found or alone else []
 
 
 class Shared:
@@ -119,13 +121,38 @@ class Shared:
         return self._match("paste", line)
 
     def _match(self, name: str, text: str) -> list[Found]:
-        rules, compiled = self._group(name)
-        return [Found(rules[n], text) for n in sorted(compiled.Match(text) or ())]
+        return self._group(name).on(text)
 
     @cache  # noqa: B019 - there is one of this class
-    def _group(self, name: str) -> tuple[list[Rule], Any]:
-        rules = [rule for rule in self.rules if rule.kind in _GROUPS[name]]
-        return rules, _set_of(rules)
+    def _group(self, name: str) -> "RuleSet":
+        return RuleSet([rule for rule in self.rules if rule.kind in _GROUPS[name]])
+
+
+class RuleSet:
+    """Rules that are tried in one pass, compiled when first needed."""
+
+    def __init__(self, rules: list[Rule]) -> None:
+        self._rules = rules
+
+    def on(self, *texts: str) -> list[Found]:
+        """The rules that match one of the texts, each with the first that it matches."""
+        found: dict[int, str] = {}
+        for text in texts:
+            found = dict.fromkeys(self._set.Match(text) or (), text) | found
+        return [Found(self._rules[n], found[n]) for n in sorted(found)]
+
+    @cached_property
+    def _set(self) -> Any:  # noqa: ANN401 - no types
+        import re2  # 20 ms that only prompts need to pay
+
+        options = re2.Options()
+        options.max_mem = _MEMORY
+        options.log_errors = False
+        patterns = re2.Set.SearchSet(options)
+        for rule in self._rules:
+            patterns.Add(rule.pattern)
+        patterns.Compile()
+        return patterns
 
 
 @cache
@@ -196,19 +223,6 @@ def _read(name: str) -> tuple[list[Rule], dict[str, str]]:
             case _:
                 raise ValueError(f"cues_{name}.txt: not a rule: {line[:60]}")
     return rules, lists
-
-
-def _set_of(rules: list[Rule]) -> Any:  # noqa: ANN401 - no types
-    import re2  # 20 ms that only prompts need to pay
-
-    options = re2.Options()
-    options.max_mem = _MEMORY
-    options.log_errors = False
-    patterns = re2.Set.SearchSet(options)
-    for rule in rules:
-        patterns.Add(rule.pattern)
-    patterns.Compile()
-    return patterns
 
 
 def _compiled(pattern: str) -> Any:  # noqa: ANN401 - no types

@@ -7,7 +7,8 @@ from mash_plugin.privacy.own_words import persons_own
 from mash_plugin.privacy.spans import split_private
 from mash_plugin.records.cue_data import FOLDED
 
-LONGEST_TEXT = 6_000
+LONGEST_TEXT = 4_000
+END_OF_LONG_TEXT = 1_500
 """Longer prompts hold pasted text; the person's own words stand at their ends."""
 LONGEST_SENTENCE = 600
 
@@ -35,7 +36,7 @@ def own_words(prompt: str) -> str:
     """The person's own text, without its middle when it is long."""
     own = persons_own(split_private(prompt)[0])
     if len(own) > LONGEST_TEXT:
-        own = f"{own[: LONGEST_TEXT // 4]}\n{own[-LONGEST_TEXT // 4 :]}"
+        own = f"{own[:END_OF_LONG_TEXT]}\n{own[-END_OF_LONG_TEXT:]}"
     return own
 
 

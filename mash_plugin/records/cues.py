@@ -88,7 +88,9 @@ def matched(prompt: str, previous: str | None = None) -> frozenset[str]:
     found = [*shared().on_prompt(text), *shared().on_whole(text), *_on_previous(previous)]
     found += [f for line in text.split("\n") for f in shared().on_line(line)]
     for sentence in sentences(text, lambda _line: False):
-        found += [f for language in languages_of(text) for f in language.on_sentence(sentence)]
+        found += [
+            f for language in languages_of(text) for f in language.on_sentence(sentence, alone=True)
+        ]
     return frozenset(f.rule.id for f in found)
 
 
@@ -112,7 +114,7 @@ def _done_by(previous: str | None, without: frozenset[str]) -> frozenset[str]:
 
 
 def _kept(found: Sequence[Found], without: frozenset[str]) -> tuple[Found, ...]:
-    return tuple(f for f in found if f.rule.id not in without)
+    return tuple(f for f in found if f.rule.id not in without) if without else tuple(found)
 
 
 def _read(
@@ -121,10 +123,10 @@ def _read(
     """A sentence counts when one language finds enough in it: another's veto is no matter."""
     best = Sentence(text, (), 0)
     for language in rules:
-        found = _kept(language.on_sentence(text), without)
-        score = _score(found, did)
-        if found and (not best.found or score > best.score):
-            best = Sentence(text, found, score)
+        if found := _kept(language.on_sentence(text), without):
+            score = _score(found, did)
+            if not best.found or score > best.score:
+                best = Sentence(text, found, score)
     return best
 
 
