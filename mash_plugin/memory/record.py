@@ -8,6 +8,7 @@ from mash_plugin.errors import (
     NotFound,
     RecordsDisabled,
     RevisionConflict,
+    RuleBroken,
 )
 from mash_plugin.memory.call import Call
 from mash_plugin.memory.denied import Denied
@@ -67,7 +68,14 @@ def apply_change(call: Call, request: Json) -> Json:
     # What is remembered can be forgotten whatever is switched off.
     if not call.settings.records_enabled and change["action"] != "forget":
         raise RecordsDisabled
-    return _ACTIONS[change["action"]](call, operation, change)
+    try:
+        return _ACTIONS[change["action"]](call, operation, change)
+    except RuleBroken:
+        # Another send of the same request may have moved the head first: this one is its retry.
+        with call.store.reading() as db:
+            if replay := operation.replay(db):
+                return replay
+        raise
 
 
 def _create(call: Call, operation: Operation, change: Json) -> Json:

@@ -36,6 +36,11 @@ def send_at_once(shop: Shop, name: str, changes: list[Json]) -> list[Json]:
     return at_once(len(changes), lambda n: shop.record(f"{name}, client {n}", changes[n]))
 
 
+def send_again(shop: Shop, operation: str, change: Json) -> list[Json]:
+    """The answers to a hundred sends of one operation."""
+    return at_once(100, lambda _: shop.record(operation, change))
+
+
 def codes(answers: list[Json]) -> Counter[str]:
     return Counter(a["error"]["code"] if "error" in a else "done" for a in answers)
 
@@ -149,7 +154,7 @@ def test_confirmations_at_once_count_each_message_once(served: Shop) -> None:
 @pytest.mark.spec("R-061", "R-062", "R-065")
 def test_one_operation_sent_a_hundred_times_at_once_has_one_effect(served: Shop) -> None:
     first = served.create("Keep the parser small.")
-    answers = at_once(100, lambda _: served.record("once", first))
+    answers = send_again(served, "once", first)
     assert codes(answers) == {"done": 100}
     assert Counter(answer["replayed"] for answer in answers) == {False: 1, True: 99}
     receipts = [{**answer, "replayed": True} for answer in answers]
@@ -160,15 +165,16 @@ def test_one_operation_sent_a_hundred_times_at_once_has_one_effect(served: Shop)
     other = at_once(CLIENTS, lambda n: served.record("once", served.create(f"Other text {n}.")))
     assert codes(other) == {"operation_conflict": CLIENTS}
 
-    revision = served.revise(record, 1, "Keep the parser very small.")
-    answers = at_once(100, lambda _: served.record("once more", revision))
-    assert codes(answers) == {"done": 100}
-    assert served.head(record)["revision"] == 2
+    for at in range(1, 6):
+        revision = served.revise(record, at, f"Keep the parser very small, {at}.")
+        answers = send_again(served, f"more {at}", revision)
+        assert codes(answers) == {"done": 100}
+        assert served.head(record)["revision"] == at + 1
 
-    forget = served.change("forget", record, 2, evidence=served.endorsed())
-    answers = at_once(100, lambda _: served.record("gone", forget))
+    forget = served.change("forget", record, 6, evidence=served.endorsed())
+    answers = send_again(served, "gone", forget)
     assert codes(answers) == {"done": 100}
-    for operation, change in (("once", first), ("once more", revision)):
+    for operation, change in (("once", first), ("more 5", revision)):
         assert codes([served.record(operation, change)]) == {"forgotten": 1}
     assert served.everything() == []
     assert codes([served.record("anew", first)]) == {"done": 1}
