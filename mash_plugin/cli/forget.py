@@ -6,6 +6,7 @@ from typing import Any
 import click
 import orjson
 
+from mash_plugin.cli.records import state_words
 from mash_plugin.errors import InvalidArgument
 from mash_plugin.render.text import clean, local_date, shorten
 
@@ -84,7 +85,7 @@ def _show(found: dict[str, Any]) -> None:
     click.echo(f"Records  {len(records)} that cite it, in any revision or confirmation")
     for record in records[:SHOWN_RECORDS]:
         when = local_date(record["recorded_at"], None)
-        kind = f"{record['review']} {record['kind']}, {record['state']}"
+        kind = f"{record['kind']}, {state_words(record)}"
         click.echo(f"    {when}  {kind}  ID {record['id']}")
         click.echo(f"        {shorten(clean(record['statement']), STATEMENT_CHARS)}")
     if len(records) > SHOWN_RECORDS:
