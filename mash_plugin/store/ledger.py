@@ -7,7 +7,7 @@ from typing import NamedTuple
 from mash_plugin.store import queries
 from mash_plugin.store.sqlite import Connection, Database, Params
 
-_sql = queries.load("sessions")
+_sql = queries.load("ledger")
 
 Key = tuple[str, str]
 """(session, hook)"""

@@ -9,7 +9,7 @@ from mash_plugin.store.sqlite import Connection, Database
 FOR_EVER = 2**62
 """Until the person ends it."""
 
-_sql = queries.load("sessions")
+_sql = queries.load("pauses")
 
 
 class Pauses:

@@ -293,7 +293,7 @@ placed AS MATERIALIZED (
     AND (:project_path IS NULL OR c.project_path = :project_path)
     AND (:exclude_session IS NULL OR c.session_id <> :exclude_session)
   ORDER BY coalesce(c.last_active_at, 0) DESC, c.chat_id, seq DESC LIMIT :limit)
-SELECT m.text,
+SELECT m.text, m.role = 'user' AND m.author IN ('person', 'inferred'),
        c.chat_id, c.source, c.session_id, c.title, c.project_path, c.repository_identity,
        c.started_at, c.last_active_at, c.fingerprint, c.is_subagent, c.message_count, c.chat_no
 FROM placed CROSS JOIN messages AS m USING (seq) CROSS JOIN chats AS c USING (chat_no);

@@ -29,16 +29,6 @@ INSERT INTO hook_files (session_id, reader, path, shown_id, shown_at, in_context
 VALUES (:session_id, :reader, :path, :shown_id, :shown_at, :in_context)
 ON CONFLICT DO UPDATE SET in_context = excluded.in_context;
 
--- name: add_injected
--- Only to a session that is still known: it may have been forgotten meanwhile.
-INSERT INTO hook_injected (session_id, hook, times, bytes)
-SELECT session_id, :hook, :times, :bytes FROM hook_sessions WHERE session_id = :session_id
-ON CONFLICT (session_id, hook) DO UPDATE SET
-  times = times + excluded.times, bytes = bytes + excluded.bytes;
-
--- name: list_injected
-SELECT hook, times, bytes FROM hook_injected WHERE session_id = :session_id ORDER BY hook;
-
 -- name: find_sessions
 -- The newest first; with a beginning of an ID only those that have it, with a project those there.
 SELECT session_id, agent, project, first_seen_at, last_activity_at, last_reminder_at
@@ -46,19 +36,6 @@ FROM hook_sessions
 WHERE (:beginning IS NULL OR substr(session_id, 1, length(:beginning)) = :beginning)
   AND (:project IS NULL OR project = :project)
 ORDER BY last_activity_at DESC, session_id LIMIT :count;
-
--- name: list_pauses
-SELECT target, until FROM pauses;
-
--- name: put_pause
-INSERT INTO pauses (target, session_id, until) VALUES (:target, :session_id, :until)
-ON CONFLICT (target) DO UPDATE SET until = excluded.until;
-
--- name: delete_pause
-DELETE FROM pauses WHERE target = :target;
-
--- name: delete_old_pauses
-DELETE FROM pauses WHERE until <= :now;
 
 -- name: put_heartbeat
 INSERT INTO hook_heartbeats (agent, hook, seen_at) VALUES (:agent, :hook, :seen_at)
