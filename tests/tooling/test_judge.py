@@ -70,7 +70,7 @@ def test_ablation_shows_what_each_rule_brings(file):
 def test_the_projects_own_prompts_are_judged_when_no_file_is_named():
     report = json.loads(judged(None, "--json"))
     assert report["all"]["precision"] == report["all"]["recall"] == 1.0
-    assert len(report["by_language"]) == 9
+    assert {"en", "zh", "ja", "ko", "es", "pt", "fr", "de", "ru"} <= set(report["by_language"])
 
 
 def test_two_parts_make_the_whole(file):
