@@ -6,7 +6,7 @@ from typing import Any
 import click
 import orjson
 
-from mash_plugin.cli.chats import plain
+from mash_plugin.cli.asking import plain
 from mash_plugin.cli.records import record_rows, state_words
 from mash_plugin.cli.tables import lines_of, print_table, short_ids, when
 from mash_plugin.render.text import clean, local_date
@@ -123,8 +123,7 @@ def _require_terminal() -> None:
 def _ask(action: str, **request: Any) -> Json:  # noqa: ANN401 - JSON
     from mash_plugin import client
 
-    caller = {"agent": "mash"}
-    return client.call("terminal_change", {"action": action, **request}, caller=caller)
+    return client.call("terminal_change", {"action": action, **request})
 
 
 def _show(told: Json) -> None:
@@ -170,7 +169,7 @@ def _leave() -> None:
 def _list_hidden(as_json: bool) -> None:
     from mash_plugin import client
 
-    hidden = client.call("terminal_hidden", {}, caller={"agent": "mash"})["records"]
+    hidden = client.call("terminal_hidden", {})["records"]
     if as_json:
         click.echo(orjson.dumps({"records": hidden}).decode())
         return
@@ -197,7 +196,7 @@ def _list_hidden(as_json: bool) -> None:
 def _withdraw_session(which: Json) -> None:
     from mash_plugin import client
 
-    told = client.call("terminal_withdraw", which, caller={"agent": "mash"})
+    told = client.call("terminal_withdraw", which)
     click.echo(f"Session {clean(told['session_id'])} saved:")
     ids = short_ids([step["id"] for step in told["records"]])
     steps = [_step_row(step, ids[step["id"]]) for step in told["records"]]
@@ -214,7 +213,7 @@ def _withdraw_session(which: Json) -> None:
         raise click.ClickException("Nothing of this session is left to take back.")
     _confirm("Take all of this back?")
     again = {"session_id": told["session_id"], "digest": told["digest"]}
-    done = client.call("terminal_withdraw", again, caller={"agent": "mash"})
+    done = client.call("terminal_withdraw", again)
     actions = [step["action"] for step in done["records"]]
     counts = {
         "withdrawn": actions.count("withdraw"),

@@ -1,13 +1,12 @@
 """`mash search` and `mash chats`: earlier discussions, at the terminal."""
 
-import os
-import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import click
 import orjson
 
+from mash_plugin.cli.asking import call_here, more_of, plain
 from mash_plugin.errors import ChatNotFound
 from mash_plugin.render.text import clean, local_date, shorten
 
@@ -87,31 +86,6 @@ def _show_chat(chat_id: str, limit: int, offset: int, *, as_json: bool) -> None:
     _tell_more(result, "chats", (chat_id,), False, limit)
 
 
-def call_here(tool: str, request: dict[str, Any], here: bool) -> dict[str, Any]:
-    """The result of a tool, for the project of this folder alone if so wanted."""
-    from mash_plugin import client
-
-    if here:
-        request["scope"] = _scope_here()
-    return client.call(tool, request, caller={"agent": "mash"})
-
-
-def plain(text: str) -> str:
-    """The argument without bytes that are no UTF-8."""
-    return text.encode("utf-8", "replace").decode()
-
-
-def _scope_here() -> dict[str, str]:
-    from mash_plugin.chats.project import project_of
-
-    project = project_of(os.getcwd())
-    if project is None:
-        raise click.ClickException(f"{os.getcwd()} is no project; leave --here out.")
-    if project.identity:
-        return {"kind": "repository", "identity": project.identity}
-    return {"kind": "local_project", "path": project.root}
-
-
 def _agent_of(chat_id: str) -> str:
     """The agent, by whose name every ID of its chats begins."""
     from mash_plugin.agents import AGENTS
@@ -126,15 +100,6 @@ def _title(chat: dict[str, Any]) -> str:
 
 def _when(at_ms: object) -> str:
     return local_date(at_ms, None)
-
-
-def more_of(
-    command: str, words: Sequence[str], flags: Mapping[str, bool], limit: int, offset: int
-) -> str:
-    """The command that shows the next page, to be copied."""
-    parts = [command, *words, *(name for name, is_on in flags.items() if is_on)]
-    pages = ["--limit", str(limit), "--offset", str(offset)]
-    return f"More: mash {clean(shlex.join([*map(plain, parts), *pages]))}"
 
 
 def _tell_more(

@@ -129,7 +129,7 @@ def _all(since: int, may_start: bool = False) -> list[Json]:
 def _events(request: Json, may_start: bool = True) -> Json:
     from mash_plugin import client
 
-    return client.call("log_events", request, caller={"agent": "mash"}, start=may_start)
+    return client.call("log_events", request, start=may_start)
 
 
 def _key(event: Json) -> bytes:

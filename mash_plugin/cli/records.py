@@ -6,7 +6,7 @@ from typing import Any
 import click
 import orjson
 
-from mash_plugin.cli.chats import call_here, more_of, plain
+from mash_plugin.cli.asking import call_here, more_of, plain
 from mash_plugin.cli.tables import lines_of, print_table, short_ids, when
 from mash_plugin.render.context import record_labels
 from mash_plugin.render.text import clean, local_date
@@ -200,7 +200,7 @@ def _whole(start: str) -> Json:
 def _page(**request: object) -> Json:
     from mash_plugin import client
 
-    return client.call("terminal_show", request, caller={"agent": "mash"})
+    return client.call("terminal_show", request)
 
 
 def _revision_rows(revision: Json, session: str | None, above: Json) -> Iterator[tuple[str, str]]:

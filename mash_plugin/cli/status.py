@@ -17,6 +17,7 @@ SWITCH_NAMES = {
     "recall": "records in hooks ([records] recall, MASH_RECORD_RECALL)",
     "file_recall": "hints at file reads ([recall] files, MASH_FILE_RECALL)",
 }
+COUNT_WORDS = {"candidates": "unconfirmed"}
 BYTES_PER_TOKEN = 4
 OFF_HERE = {
     "everything": "everything",
@@ -59,7 +60,7 @@ def _lines(body: dict[str, Any], store_bytes: int) -> list[str]:
     counts = body.get("counts") or {}
     backup = body.get("last_backup_at")
     saved = f"last backup {local_date(backup, None)}" if backup else "no backup yet"
-    shown = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in counts.items())
+    shown = ", ".join(f"{count} {COUNT_WORDS.get(name, name)}" for name, count in counts.items())
     lines.append(f"Store: {shown or 'not open'}; {store_bytes / 1e6:.1f} MB, {saved}")
     lines.append(f"Places: data {places.get('data')}, settings {places.get('config')}")
     lines += _agent_lines(body.get("hooks") or [])
@@ -81,7 +82,7 @@ def _pause_line(pause: dict[str, Any]) -> str:
 
 def _show_session(session: str, *, as_json: bool) -> int:
     from mash_plugin import client
-    from mash_plugin.cli.chats import plain
+    from mash_plugin.cli.asking import plain
     from mash_plugin.cli.tables import print_table
 
     body = client.call("session_ledger", {"session": plain(session)})
