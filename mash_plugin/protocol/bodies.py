@@ -3,7 +3,7 @@
 Clients drop `$ref` and `oneOf` in places; flat models publish schemas that need neither.
 """
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
@@ -157,6 +157,7 @@ class Citation(Request):
         return self
 
 
+Citations = Annotated[list[Citation], Field(min_length=1, max_length=32)]
 _KIND_FIELDS: dict[str, tuple[set[str], set[str]]] = {
     "decision": ({"decided_by", "alternatives", "consequences"}, set()),
     "preference": ({"conditions"}, set()),

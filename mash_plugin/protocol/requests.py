@@ -8,7 +8,7 @@ from pydantic_core import PydanticCustomError
 from mash_plugin.protocol.bodies import (
     Body,
     CandidateBody,
-    Citation,
+    Citations,
     Request,
     Scope,
     SketchedBody,
@@ -36,7 +36,7 @@ class Change(Request):
         description="create, revise and supersede, required: all that the record says; a field"
         " left out is gone.",
     )
-    evidence: Annotated[list[Citation], Field(min_length=1, max_length=32)] | None = Field(
+    evidence: Citations | None = Field(
         None,
         description="create, revise, supersede and confirm, required: citations of the chat that"
         " the change rests on. forget: the person's request, for what they established.",
@@ -164,9 +164,7 @@ class Draft(Request):
     """One candidate of a review."""
 
     body: CandidateBody
-    evidence: Annotated[list[Citation], Field(min_length=1, max_length=32)] = Field(
-        description="Citations of the reviewed chat alone."
-    )
+    evidence: Citations = Field(description="Citations of the reviewed chat alone.")
 
 
 class ExtractRequest(Request):
