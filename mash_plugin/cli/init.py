@@ -11,9 +11,15 @@ import click
 from mash_plugin.agents.hosts import HOSTS, Host
 from mash_plugin.agents.plugin import Installed, Place
 from mash_plugin.cli.memo import add_memo
-from mash_plugin.cli.pins import add_roots, planned_paths, unseen_roots, write_pins
+from mash_plugin.cli.pins import (
+    add_roots,
+    planned_paths,
+    set_personal,
+    unseen_roots,
+    write_pins,
+)
 from mash_plugin.cli.plugin import launch_of, render, source_folder, write_folder
-from mash_plugin.config import check_settings
+from mash_plugin.config import check_settings, read_tables
 from mash_plugin.errors import InvalidArgument, MashError
 from mash_plugin.paths import Paths
 
@@ -54,7 +60,10 @@ def init(yes: bool, no_index: bool, no_agents: bool, allow_saving: bool, dry_run
         click.echo("Nothing was changed.")
         return 1
     allow_saving = allow_saving or (not yes and _offers_rule(found))
+    personal = None if yes else _asks_personal(paths, found)
     write_pins(os.environ)
+    if personal is not None:
+        set_personal(paths.config_file, personal)
     is_upgrade = _set_up_store(paths)
     if not no_index:
         from mash_plugin.cli.index import run_index
@@ -116,6 +125,18 @@ def _offers_rule(found: list[Found]) -> bool:
     )
     click.echo("it covers the tools of mash alone, and `mash uninstall` removes it.", err=True)
     return click.confirm("Add it?", default=False, err=True)
+
+
+def _asks_personal(paths: Paths, found: list[Found]) -> bool | None:
+    """Whether the person wants personal preferences at every start; None where it is settled."""
+    tables, _ = read_tables(paths.config_file)
+    recall = (tables or {}).get("recall")
+    is_settled = isinstance(recall, dict) and "personal_at_start" in recall
+    if is_settled or not any(one.is_due for one in found):
+        return None
+    click.echo("Preferences that you want everywhere can be shown at the start of every", err=True)
+    click.echo("session: two at most, in all projects.", err=True)
+    return click.confirm("Show them?", default=True, err=True)
 
 
 def _allow_saving(found: list[Found]) -> int:

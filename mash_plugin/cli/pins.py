@@ -1,9 +1,9 @@
-"""The two things that init fixes for ever: where the data lies, and where transcripts are."""
+"""What init writes down for later: where data and transcripts lie, and what the person answered."""
 
 import json
 import os
 import sys
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Callable, Mapping, MutableMapping
 from pathlib import Path
 from typing import Any
 
@@ -68,11 +68,9 @@ def unseen_roots(environ: Mapping[str, str]) -> dict[str, str]:
 
 def add_roots(config_file: str, roots: Mapping[str, str]) -> list[str]:
     """Add each root to `[chats.roots]`, every other line kept; the roots that were new."""
-    file = Path(config_file)
-    text = file.read_bytes().decode("utf-8") if file.exists() else ""
-    try:
-        document = tomlkit.parse(text)
-        added = []
+    added = []
+
+    def add(document: MutableMapping[str, Any]) -> None:
         for key, root in roots.items():
             table = _subtable(_subtable(document, "chats"), "roots")
             known = table.get(key, [])
@@ -80,13 +78,34 @@ def add_roots(config_file: str, roots: Mapping[str, str]) -> list[str]:
             if root not in known:
                 table[key] = [*known, root]
                 added.append(root)
+
+    if roots:
+        _edit(config_file, add)
+    return added
+
+
+def set_personal(config_file: str, is_wanted: bool) -> None:
+    """Note whether personal preferences are shown at the start of a session."""
+
+    def note(document: MutableMapping[str, Any]) -> None:
+        _subtable(document, "recall")["personal_at_start"] = is_wanted
+
+    _edit(config_file, note)
+
+
+def _edit(config_file: str, change: Callable[[MutableMapping[str, Any]], None]) -> None:
+    """Change the settings, every other line kept; an equal file is not written."""
+    file = Path(config_file)
+    text = file.read_bytes().decode("utf-8") if file.exists() else ""
+    try:
+        document = tomlkit.parse(text)
+        change(document)
     except (TOMLKitError, TypeError, ValueError) as error:
         raise InvalidArgument(
             f"{config_file} cannot be changed ({error}). Correct it, then run `mash init` again."
         ) from None
-    if added:
-        replace_file(file, tomlkit.dumps(document).encode())
-    return added
+    if (new := tomlkit.dumps(document)) != text:
+        replace_file(file, new.encode())
 
 
 def _subtable(table: MutableMapping[str, Any], name: str) -> MutableMapping[str, Any]:

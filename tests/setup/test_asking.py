@@ -59,12 +59,21 @@ def test_enter_goes_on(home: Home) -> None:
     assert (home.mash_home / "data/records.db").exists()
 
 
-@pytest.mark.parametrize(("typed", "is_there"), [("y\n\n", False), ("y\ny\n", True)])
-def test_the_rule_that_ends_asking_is_offered_and_not_taken_by_itself(
-    home: Home, typed: str, is_there: bool
+@pytest.mark.parametrize(
+    ("typed", "is_there", "personal"), [("y\n\n\n", False, "true"), ("y\ny\nn\n", True, "false")]
+)
+def test_the_rule_is_not_taken_by_itself_and_personal_preferences_are_suggested(
+    home: Home, typed: str, is_there: bool, personal: str
 ) -> None:
+    home.mash_home.mkdir()
+    own = "# mine\n[records]\ncapture = true # kept\n"
+    (home.mash_home / "config.toml").write_text(own)
     code, shown = on_a_terminal(home, typed, "mash", "init", "--no-index")
     assert code == 0, shown
+    assert "Show them? [Y/n]" in shown
+    config = (home.mash_home / "config.toml").read_text()
+    assert config.startswith(own)
+    assert f"[recall]\npersonal_at_start = {personal}\n" in config
     assert "Claude Code and Codex will ask you before each save" in shown
     assert "Add it? [y/N]" in shown
     claude, codex = home.claude / "settings.json", home.codex / "config.toml"
@@ -73,6 +82,7 @@ def test_the_rule_that_ends_asking_is_offered_and_not_taken_by_itself(
     code, shown = on_a_terminal(home, "y\n", "mash", "init", "--no-index")
     assert code == 0
     assert "Add it?" not in shown
+    assert "Show them?" not in shown
 
 
 def test_an_interrupt_is_exit_code_130(home: Home) -> None:
