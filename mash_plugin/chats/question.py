@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 from mash_plugin.tokens import STOP, is_dense, words
@@ -14,6 +14,7 @@ FORMS = 10
 LEAST_STEM, LEAST_BEGINNING, LEAST_PART = 4, 5, 5
 COMPOUND_CHARS = 9
 MOST_LONGER = 7
+STEMS_KEPT = 16_384
 KANA_WORTH = 0.3
 """Pairs of hiragana are mostly grammar."""
 
@@ -57,11 +58,17 @@ _LATIN = (
     " ive ion iv ier iert ing ers ern est ous ful ant ent ait eur eus ique ante ar er ir or al ic"
     " ly en em es ed os as an et st at ez ee te a e i o n s t y"
 ).split()
-_CYRILLIC = (
-    "ованность ировать ование ывать ивать аться иться ется ется ится ются ённый енный ование ение"
-    " ание ости ость альн енн ичн ать ять ить еть уть ает ует ает ют ит ят ишь ешь ла ло ли ть ся"
-    " лся лась лось лись ок ек ик к н л е и а о у ы ь й"
+_VERBS_AND_NOUNS = (
+    "ованность ировать ование ывается ивается ываться иваться ывает ивает ывают ивают ывать ивать"
+    " ается яется аются яются аться яться иться ется ится ются ение ание ости ость енный ённый альн"
+    " енн ичн ать ять ить еть уть ает яет ует ют ит ят ишь ешь ла ло ли лся лась лось лись ок ек"
+    " ик к н л е и а о у ы ь й"
 ).split()
+# The index has taken a last vowel off already.
+_CYRILLIC = sorted(
+    {e for ending in _VERBS_AND_NOUNS for e in (ending, ending.rstrip("аяоеиуюыьй")) if e},
+    key=lambda ending: (-len(ending), ending),
+)
 _CYRILLIC_LETTERS = re.compile("^[\u0400-\u04ff]+$")
 _SPACED_LETTERS = re.compile(r"^[^\W\d_]+$")
 
@@ -120,7 +127,7 @@ def word_of(term: str, scan: Scan, most: int) -> Word:
     return Word(term, 1.0, {t: worths[t] for t in kept}, sum(counts[t] for t in kept))
 
 
-@cache
+@lru_cache(maxsize=STEMS_KEPT)
 def stem(word: str) -> str:
     """What the inflections of a word have in common, in any of the languages; a beginning of it.
 

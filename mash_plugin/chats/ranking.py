@@ -165,8 +165,9 @@ class _Line(NamedTuple):
 def _line(text: str, stands_for: _StandsFor) -> _Line:
     tokens = index_text(text).split()
     at = [(n, stands_for[token]) for n, token in enumerate(tokens) if token in stands_for]
-    # A lone character stands in the index as the beginning of a pair.
-    at += [(n, stands_for[t[0]]) for n, t in enumerate(tokens) if t[1:] and t[0] in stands_for]
+    if any(len(form) == 1 for form in stands_for):
+        # A lone character stands in the index as the beginning of a pair.
+        at += [(n, stands_for[t[0]]) for n, t in enumerate(tokens) if t[1:] and t[0] in stands_for]
     strengths: dict[str, float] = {}
     for _, terms in at:
         _join(strengths, dict(terms), 1)

@@ -16,20 +16,20 @@ from mash_plugin.store.sqlite import Connection, Row
 from mash_plugin.tokens import index_text, is_dense
 
 PATH_CHARS = 4_000
-OR_TERMS, AND_TERMS = 12, 3
+OR_TERMS, OR_FORMS, AND_TERMS = 12, 24, 3
 """The rarest terms decide; more of them only cost time."""
 COMMON_SHARE = 0.02
 COMMON_FLOOR = 200
 """In a small index no word is common enough to be worth dropping."""
 CANDIDATES = 300
-REORDERED, LOOKED_AROUND = 60, 20
+REORDERED, LOOKED_AROUND = 40, 16
 REACH = 40
 """How far from a message its prompt and its answer are looked for."""
 SCANNED_WORDS, LAST_CHARACTER = 100, "\U0010ffff"
 MOST_HITS = 1_000
 SNIPPET_BEFORE, SNIPPET_CHARS, SNIPPET_SCAN = 60, 240, 20_000
 MASKED_CHARS = 2 * SNIPPET_SCAN
-FILE_HITS, FILE_CANDIDATES = 5_000, 400
+FILE_HITS, FILE_CANDIDATES, FEW_MENTIONS = 5_000, 400, 2
 _Place = tuple[int, int, int]
 _Filter = dict[str, str | int | None]
 
@@ -88,7 +88,11 @@ def search_chats(
 def chats_mentioning_file(
     db: Connection, project: Project, path: str, limit: int, exclude_session: str | None
 ) -> list[Chat]:
-    """The newest chats of a project whose words name this file as a whole path."""
+    """The newest chats of a project whose words name this file as a whole path.
+
+    Of twice as many of the newest, those where the person named it come first, then those that
+    name it more than once, then the newest.
+    """
     phrase = index_text(path)
     if not phrase or len(path) > PATH_CHARS:
         return []
@@ -102,13 +106,20 @@ def chats_mentioning_file(
     }
     absolute = f"{project.root.rstrip('/')}/{path}"
     found: dict[int, Chat] = {}
-    for row in db.raw.execute(SQL.mentions, keys):  # the newest chats first
-        text, number = row[0], row[-1]
-        if number not in found and (mentions_path(text, path) or mentions_path(text, absolute)):
-            found[number] = as_chat(row[1:])
-            if len(found) == limit:
-                break
-    return list(found.values())
+    named: dict[int, int] = {}
+    by_person: set[int] = set()
+    for text, is_persons, *chat in db.raw.execute(SQL.mentions, keys):  # the newest chats first
+        number = chat[-1]
+        if len(found) == 2 * limit and number not in found:
+            break
+        tells = named.get(number, 0) < FEW_MENTIONS or (is_persons and number not in by_person)
+        if tells and (mentions_path(text, path) or mentions_path(text, absolute)):
+            found.setdefault(number, as_chat(chat))
+            named[number] = named.get(number, 0) + 1
+            if is_persons:
+                by_person.add(number)
+    order = sorted(found, key=lambda n: (n not in by_person, named[n] < FEW_MENTIONS))
+    return [found[number] for number in order[:limit]]
 
 
 class _Attempt(NamedTuple):
@@ -125,7 +136,12 @@ def _attempts(found: Sequence[Word], total: int) -> list[_Attempt]:
     most = _most(total)
     rare = [w for w in there if w.documents <= most]
     if rare:
-        forms = dict.fromkeys(form for w in rare[:OR_TERMS] for form in w.forms)
+        best = sorted(
+            (-worth, n, form)
+            for n, word in enumerate(rare[:OR_TERMS])
+            for form, worth in word.forms.items()
+        )
+        forms = dict.fromkeys(form for *_, form in best[:OR_FORMS])
         return [_Attempt(" OR ".join(map(_quoted, forms)), takes_newest=False)]
     attempts = []
     if there:
@@ -170,7 +186,7 @@ def _rows(db: Connection, attempt: _Attempt, within: _Filter, last: int, asked: 
     scores: dict[int, float] = dict(db.all(statement, keys))
     if any(within.values()):
         here = {seq for (seq,) in db.all(SQL.held_within, {**within, "seqs": json_list(scores)})}
-        if len(here) < last and len(scores) == many:
+        if len(here) < max(last, REORDERED) and len(scores) == many:
             statement = SQL.newest_within if attempt.takes_newest else SQL.best_within
             scores = dict(db.all(statement, {**keys, **within}))
         else:
@@ -258,7 +274,10 @@ def _snippet(text: str, terms: Sequence[str]) -> str:
     """The surroundings of the first of the words, on one line."""
     wanted = set(terms)
     at = 0
-    for match in re.finditer(r"\S+", text[:SNIPPET_SCAN]):
+    scanned = text[:SNIPPET_SCAN]
+    if wanted.isdisjoint(index_text(scanned).split()):
+        scanned = ""  # an answer in other words
+    for match in re.finditer(r"\S+", scanned):
         hits = wanted.intersection(index_text(match[0]).split())
         if hits:
             inside = [match[0].find(t) for t in hits if t in match[0]]
