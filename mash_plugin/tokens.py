@@ -4,6 +4,8 @@ import re
 import unicodedata
 from functools import cache
 
+from mash_plugin.normal_form import normal_form
+
 STOP = frozenset(
     "a an and are as at be by do for from in is it of on or that the to was we with you".split()
 )
@@ -84,7 +86,7 @@ class _Memo(dict[str, str]):
 def _line(chunk: str) -> str:
     if chunk.isascii():
         return " ".join(_tokens(chunk))
-    return " ".join(_other_tokens(unicodedata.normalize("NFKC", chunk), with_last=True))
+    return " ".join(_other_tokens(normal_form("NFKC", chunk), with_last=True))
 
 
 _MEMO = _Memo()
@@ -104,7 +106,7 @@ def _dense() -> re.Pattern[str]:
 def _tokens(chunk: str) -> list[str]:
     if chunk.isascii():
         return [_stem(w.lower()[:TOKEN_CHARS]) for w in _ascii_words(chunk)]
-    return _other_tokens(unicodedata.normalize("NFKC", chunk))
+    return _other_tokens(normal_form("NFKC", chunk))
 
 
 def _ascii_words(chunk: str) -> list[str]:

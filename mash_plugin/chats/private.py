@@ -2,10 +2,10 @@
 
 import hashlib
 import re
-import unicodedata
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
+from mash_plugin.normal_form import normal_form
 from mash_plugin.store.chats import SQL, json_list
 from mash_plugin.store.sqlite import Connection
 
@@ -87,7 +87,7 @@ def _is_credential_like(token: str) -> bool:
 def _folded(text: str) -> str:
     text = text.encode("utf-8", "replace").decode()
     if not text.isascii():
-        text = _UNSEEN.sub("", unicodedata.normalize("NFKC", text))
+        text = _UNSEEN.sub("", normal_form("NFKC", text))
     return _SPACE.sub(" ", text).strip().casefold()
 
 

@@ -4,6 +4,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
+from mash_plugin.normal_form import normal_form, parts
 from mash_plugin.records.model import Author, Evidence, EvidenceStatus, Role
 
 KEPT_CHARS = 8_000
@@ -38,7 +39,7 @@ _UNSPACED = (
 def fold(text: str) -> str:
     """The text as quotes are compared: NFC, white space, quotation marks and dashes folded."""
     if not text.isascii():
-        text = unicodedata.normalize("NFC", text).translate(_SAME)
+        text = normal_form("NFC", text).translate(_SAME)
     return " ".join(text.split())
 
 
@@ -126,7 +127,7 @@ def _source_span(text: str, first: int, last: int) -> slice:
 
     Word by word: a message can be megabytes long, and NFC joins nothing over white space.
     """
-    is_composed = unicodedata.is_normalized("NFC", text)
+    is_composed = normal_form("NFC", text) == text
     begin = at = 0
     for word in _WORD.finditer(text):
         own: Sequence[int] = range(word.end() - word.start() + 1)
@@ -145,9 +146,12 @@ def _source_span(text: str, first: int, last: int) -> slice:
 
 def _source_offsets(word: str) -> list[int]:
     """For each index of the word in NFC, and its end, the index in the source."""
-    offsets = [
-        start for start, segment in _segments(word) for _ in unicodedata.normalize("NFC", segment)
-    ]
+    offsets: list[int] = []
+    at = 0
+    for part in parts(word):
+        for start, segment in _segments(part):
+            offsets += [at + start] * len(unicodedata.normalize("NFC", segment))
+        at += len(part)
     return [*offsets, len(word)]
 
 

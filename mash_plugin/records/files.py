@@ -1,6 +1,6 @@
 """Does a text mention exactly this file (R-089)?"""
 
-import unicodedata
+from mash_plugin.normal_form import normal_form
 
 _PATH_CHARACTERS = frozenset("_-./\\")
 
@@ -18,7 +18,7 @@ def mentions_path(text: str, path: str) -> bool:
     `./` before it is allowed; a full stop after it only where no letter or digit follows.
     Composed and decomposed letters are the same: file systems and people differ in them.
     """
-    text, path = unicodedata.normalize("NFC", text), unicodedata.normalize("NFC", path)
+    text, path = normal_form("NFC", text), normal_form("NFC", path)
     start = text.find(path)
     while start != -1:
         if _begins_path(text, start) and _ends_path(text, start + len(path)):
