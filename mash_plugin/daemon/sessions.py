@@ -9,9 +9,11 @@ from mash_plugin.chats.switches import what_is_off
 from mash_plugin.daemon.clock import now_ms
 from mash_plugin.daemon.hook_parts import pause_targets, project_scopes
 from mash_plugin.errors import InvalidArgument, MashError
-from mash_plugin.store import queries
+from mash_plugin.records.model import Scope
 from mash_plugin.store.operations import identity_of
 from mash_plugin.store.pauses import FOR_EVER
+from mash_plugin.store.records import count_live
+from mash_plugin.store.sessions import find_sessions
 
 if TYPE_CHECKING:
     from mash_plugin.daemon.node import Node
@@ -19,9 +21,6 @@ if TYPE_CHECKING:
 
 NEWEST = "newest"
 Json = dict[str, Any]
-
-_sessions = queries.load("sessions")
-_status = queries.load("status")
 
 
 def ledger(requests: "Requests", params: Mapping[str, Any]) -> Json:
@@ -99,19 +98,13 @@ def paused(node: "Node", now: int) -> list[Json]:
     return [{"target": target, "until": _shown(end)} for target, end in ends.items()]
 
 
-def _saved(node: "Node", scopes: list[Any]) -> tuple[int, int | None]:
+def _saved(node: "Node", scopes: list[Scope]) -> tuple[int, int | None]:
     """How many live records a project has, and when the last one was saved."""
     with node.store.reading() as db:
         owner = identity_of(db).owner
-        rows = [
-            db.all(
-                _status.scope_counts,
-                {"owner_id": owner, "scope_kind": scope.kind, "scope_value": scope.value},
-            )[0]
-            for scope in scopes
-        ]
-    times = [at for _, at in rows if at is not None]
-    return sum(count for count, _ in rows), max(times, default=None)
+        found = [count_live(db, owner, scope) for scope in scopes]
+    times = [at for _, at in found if at is not None]
+    return sum(count for count, _ in found), max(times, default=None)
 
 
 def _session(node: "Node", name: str, place: str | None, now: int) -> Json:
@@ -130,11 +123,8 @@ def _session(node: "Node", name: str, place: str | None, now: int) -> Json:
 def _find(node: "Node", name: str | None, place: str | None, now: int) -> list[Json]:
     with suppress(MashError):  # what cannot be written now is merely a few seconds old
         node.hook_state.flush(now)
-    wanted = {"beginning": name, "project": place, "count": 2}
     with node.store.reading() as db:
-        rows = db.all(_sessions.find_sessions, wanted)
-    names = ("session_id", "agent", "project", "first_seen_at", "last_activity_at")
-    return [dict(zip((*names, "last_reminder_at"), row, strict=True)) for row in rows]
+        return [found._asdict() for found in find_sessions(db, name, place, 2)]
 
 
 def _shown(until: int | None) -> int | None:

@@ -158,6 +158,12 @@ def find_live(db: Connection, owner: str, scope: Scope, interpretation_hash: byt
     return get_head(db, row[0]) if row else None
 
 
+def count_live(db: Connection, owner: str, scope: Scope) -> tuple[int, int | None]:
+    """How many live records a scope has, and when the last of them was saved."""
+    row = db.one(_SQL.count_live, place_key(owner, scope))
+    return (int(row[0]), row[1]) if row else (0, None)
+
+
 def load_revision(db: Connection, head: Head, number: int) -> Revision | None:
     """A revision with its evidence, or None where its checksum does not hold."""
     key = {"record_id": head.id, "revision": number}

@@ -41,6 +41,17 @@ class SessionState:
         """A compaction emptied `shown`; the saved rows must tell so."""
 
 
+class SessionRow(NamedTuple):
+    """A session as the store knows it."""
+
+    session_id: str
+    agent: str
+    project: str | None
+    first_seen_at: int
+    last_activity_at: int
+    last_reminder_at: int | None
+
+
 class HookState:
     """Owns the state of all sessions; every method is safe from several threads."""
 
@@ -236,6 +247,14 @@ class HookState:
         oldest = min(saved, key=lambda i: self._sessions[i].last_activity_at, default=None)
         if oldest is not None:
             del self._sessions[oldest]
+
+
+def find_sessions(
+    db: Connection, beginning: str | None, project: str | None, count: int
+) -> list[SessionRow]:
+    """The newest sessions, those alone whose ID begins so or that ran in that project."""
+    wanted = {"beginning": beginning, "project": project, "count": count}
+    return [SessionRow(*row) for row in db.all(_sql.find_sessions, wanted)]
 
 
 class _Unsaved(NamedTuple):

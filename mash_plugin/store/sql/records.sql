@@ -86,6 +86,11 @@ WHERE owner_id = :owner_id AND scope_kind = :scope_kind AND scope_value = :scope
   AND interpretation_hash = :interpretation_hash AND retired = 0 AND hidden_at IS NULL
 ORDER BY recorded_at, record_id LIMIT 1;
 
+-- name: count_live
+-- How many records of a scope are live, and when the last of them was saved.
+SELECT count(*), max(recorded_at) FROM live_heads
+WHERE owner_id = :owner_id AND scope_kind = :scope_kind AND scope_value = :scope_value;
+
 -- name: get_revision
 SELECT revision, statement, recorded_by, review, state, decided_by, effective_at, valid_until,
   reported_by, alternatives, consequences, conditions, recorded_at, session_id, origin, checksum
