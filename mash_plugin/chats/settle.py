@@ -170,17 +170,15 @@ def _place(
         _replace(db, chat.chat_no, row)
         rebuilt = settled.chat_id
     if is_live or rebuilt:
-        db.run(
-            SQL.grow_chat,
-            {
-                "chat_no": chat.chat_no,
-                "generation": row.generation,
-                "message_count": place.ordinal,
-                "fingerprint": place.chain,
-            },
-        )
+        _grow(db, place)
     save_file(db, row._replace(chat_no=chat.chat_no, ordinal=place.ordinal, chain=place.chain))
     return settled._replace(new_messages=new, rebuilt=rebuilt)
+
+
+def _grow(db: Connection, place: Place) -> None:
+    """Let the chat hold all messages up to this place."""
+    grown = {"chat_no": place.chat_no, "generation": place.generation}
+    db.run(SQL.grow_chat, {**grown, "message_count": place.ordinal, "fingerprint": place.chain})
 
 
 def _replace(db: Connection, chat_no: int, row: FileRow) -> None:
