@@ -226,6 +226,7 @@ def _prompt_submit(hook: _Hook) -> str:
         return ""
     from mash_plugin.records import cues  # only prompts need its patterns
 
+    was_told = hook.session.last_reminder_at is not None
     is_due = hook.node.hook_state.claim_reminder(event.session_id, now, cues.reminder_due)
     prompt = event.prompt or ""
     verdict = cues.judge(prompt)
@@ -239,6 +240,8 @@ def _prompt_submit(hook: _Hook) -> str:
         return word(hook.host.TOOL_PREFIX, event.session_id, hook.scope)
     if not is_due:
         return ""
+    if was_told:
+        return notes.sweep_again(hook.host.TOOL_PREFIX)
     return notes.sweep(hook.host.TOOL_PREFIX, event.session_id, hook.scope)
 
 

@@ -38,6 +38,14 @@ def sweep(tools: str, session_id: str, scope: Mapping[str, str]) -> str:
     )
 
 
+def sweep_again(tools: str) -> str:
+    """The safety net for a session that had it before: how to cite stands in its context."""
+    return (
+        "mash: save any preference or decision of this session not saved yet"
+        f" (`{tools}{RECORD}`, cited as before). Else do not mention this."
+    )
+
+
 def both(tools: str, session_id: str, scope: Mapping[str, str]) -> str:
     """One text when the prompt reads lasting and the safety net is due."""
     return (

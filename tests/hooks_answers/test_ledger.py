@@ -66,3 +66,24 @@ def test_a_project_without_memory_costs_its_saving_note_and_nothing_more(desk):
         desk.prompt("Fix the failing test")
         desk.read(str(desk.project / f"{number}.py"))
     assert desk.node.hook_state.ledger.of("s-1") == {"session-start": size(text)}
+
+
+@pytest.mark.parametrize("agent", ["claude-code", "codex"])
+def test_a_hundred_prompts_with_two_hundred_records_take_under_six_kilobytes(desk, agent):
+    for number in range(200):
+        desk.keep(f"Decision {number}: module src/part{number % 40}.py owns {number}.", age=number)
+    for number in range(5):
+        desk.chat(f"How shall we build part {number}?", f"old-{number}")
+    desk.say("session-start", "SessionStart", agent, source="startup")
+    for number in range(100):
+        desk.now += MINUTE
+        prompt = WISH if number % 25 == 24 else f"Fix the failing test number {number}, please"
+        desk.say("prompt-submit", "UserPromptSubmit", agent, prompt=prompt)
+        if number % 20 == 19:
+            path = desk.project / "src" / f"part{number // 20}.py"
+            if agent == "codex":
+                desk.cat(f"cat {path}")
+            else:
+                desk.read(str(path))
+    told = desk.node.hook_state.ledger.of("s-1")
+    assert sum(one.bytes for one in told.values()) < 6_000

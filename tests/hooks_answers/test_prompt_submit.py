@@ -33,6 +33,19 @@ def test_the_safety_net_comes_at_fifteen_minutes_and_again_at_thirty(desk):
     assert came == [15, 30]
 
 
+def test_the_net_says_how_to_cite_once_and_is_short_then(desk):
+    desk.prompt()
+    texts = []
+    for _ in range(3):
+        desk.now += 15 * MINUTE
+        texts.append(desk.prompt())
+    first, *later = texts
+    assert '"session_id":"s-1"' in first
+    for text in later:
+        assert "`mcp__plugin_mash_mash__record`" in text
+        assert len(text) < len(first) / 2
+
+
 @pytest.mark.spec("R-126")
 def test_two_sessions_have_their_own_clocks_and_a_restart_keeps_them(desk):
     desk.prompt(session="a")

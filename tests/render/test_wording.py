@@ -42,6 +42,7 @@ def tokens(text: str) -> int:
 def every_note(prefix: str) -> dict[str, str]:
     scope = PLACES[0]
     told = {note.__name__: note(prefix, SESSION, scope) for note in PROMPT_NOTES}
+    told["again"] = notes.sweep_again(prefix)
     saving = notes.saving(prefix, SESSION, scope)
     own = [{**RECORDS[0], "kind": "preference"}]
     start = context.session_start(RECORDS, own, CHATS, saving, prefix, ZONE)
@@ -136,7 +137,7 @@ def test_instructions_notes_description_and_skill_name_the_same_occasions() -> N
 
 @pytest.mark.spec("R-127")
 def test_no_note_asks_for_a_turn_or_for_an_answer_about_itself() -> None:
-    for note in PROMPT_NOTES:
-        text = note("", SESSION, PLACES[0])
+    texts = [note("", SESSION, PLACES[0]) for note in PROMPT_NOTES]
+    for text in [*texts, notes.sweep_again("")]:
         assert text.endswith("do not mention this.")
         assert not re.search(r"reply|respond|confirm that|let .* know|tell|nothing to save", text)
