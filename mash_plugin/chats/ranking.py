@@ -8,7 +8,7 @@ from mash_plugin.chats.question import Word, names_of
 from mash_plugin.tokens import index_text
 
 READ_CHARS = 3_000
-NEAR, BEFORE, IN_TITLE = 0.5, 0.35, 0.25
+NEAR, BEFORE, IN_TITLE = 0.5, 0.5, 0.25
 """What a word is worth that stands elsewhere: in the exchange, in the one that a prompt follows,
 in the chat's title."""
 CLOSE = 0.5
@@ -18,8 +18,8 @@ PAIR, NAME = 0.3, 1.0
 COVERED = 0.6
 """The share of a score that depends on how many of the words are there at all."""
 SATURATION, LENGTH_SHARE, USUAL_WORDS = 0.7, 0.4, 50
-PERSON, AUTOMATED = 1.15, 0.5
-ASKED, ON_THE_WAY = 0.85, 0.7
+PERSON, AUTOMATED = 1.3, 0.5
+ASKED, ON_THE_WAY = 0.75, 0.7
 """A question is worth less than its answer, and what an agent says before it calls a tool."""
 NEWEST, HALF_LIFE_MS = 0.12, 120 * 86_400_000
 _PERSONS = frozenset({"person", "inferred", "unknown"})

@@ -45,7 +45,7 @@ class Chat:
 
 
 def questions() -> list[Question]:
-    """Every question; those of the part `held` were not looked at while weights were set."""
+    """Every question; those of `held` and `fresh` were not looked at while weights were set."""
     lines = (FOLDER / "questions.tsv").read_text("utf-8").splitlines()
     return [Question(*line.split("\t")) for line in lines]
 
