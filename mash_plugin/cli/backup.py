@@ -6,6 +6,7 @@ import time
 import click
 import orjson
 
+from mash_plugin.cli.tables import many
 from mash_plugin.paths import find_paths
 from mash_plugin.render.text import clean
 
@@ -48,7 +49,8 @@ def rewrite(as_json: bool) -> int:
         for one in done:
             told = f"{clean(one.path)}: {WORDS[one.outcome]}"
             if one.outcome == "rewritten":
-                told += f", taken out: {one.records} records, what hangs on {one.chats} chats"
+                gone = many(one.records, "record"), f"traces of {many(one.chats, 'chat')}"
+                told += f", taken out: {', '.join(gone)}"
             if one.problem:
                 told += f": {clean(one.problem)}"
             click.echo(told)

@@ -144,6 +144,8 @@ def _do(told: Json, question: str, **request: str) -> None:
     click.echo(f"{DONE_WORDS[told['action']]}: {clean(at['id'])}{number}")
     if record.get("status") == "stale_evidence":
         click.echo("Its source has changed: agents are not told it by themselves.", err=True)
+    if told["action"] == "edit" and record.get("status") == "inactive":
+        click.echo("It stays out of force: agents are not told it.", err=True)
 
 
 def _confirm(question: str) -> None:

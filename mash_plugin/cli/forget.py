@@ -7,6 +7,7 @@ import click
 import orjson
 
 from mash_plugin.cli.records import state_words
+from mash_plugin.cli.tables import many
 from mash_plugin.errors import InvalidArgument
 from mash_plugin.render.text import clean, local_date, shorten
 
@@ -69,7 +70,7 @@ def _show(found: dict[str, Any]) -> None:
         click.echo(f"{found['id']} was forgotten before.")
     for chat in found["chats"]:
         title = shorten(clean(chat["title"]), 70) or "(no title)"
-        click.echo(f"Chat     {chat['id']}  {title}  ({_many(chat['messages'], 'message')})")
+        click.echo(f"Chat     {chat['id']}  {title}  ({many(chat['messages'], 'message')})")
     if not found["chats"]:
         click.echo(f"Chat     {found['id']}  (not in the index)")
     click.echo(f"Messages {found['messages']} to be removed")
@@ -80,7 +81,7 @@ def _show(found: dict[str, Any]) -> None:
             " chat as well to remove them"
         )
     if found["checkpoints"]:
-        click.echo(f"Reviews  {_many(found['checkpoints'], 'checkpoint')}")
+        click.echo(f"Reviews  {many(found['checkpoints'], 'checkpoint')}")
     records = found["records"]
     click.echo(f"Records  {len(records)} that cite it, in any revision or confirmation")
     for record in records[:SHOWN_RECORDS]:
@@ -93,7 +94,7 @@ def _show(found: dict[str, Any]) -> None:
 
 
 def _tell(done: dict[str, Any]) -> None:
-    told = f"{_many(done['messages'], 'message')}, {_many(len(done['records']), 'record')}"
+    told = f"{many(done['messages'], 'message')}, {many(len(done['records']), 'record')}"
     click.echo(f"Forgot {done['id']}: {told}.")
     if not done["is_scrubbed"]:
         click.echo(
@@ -120,7 +121,3 @@ def restore_line(chat_id: str) -> str:
     if not done["restored"]:
         return f"{chat_id} may come back; its transcript is not read now. See `mash doctor`."
     return f"{chat_id} is in the index again. Records that were removed with it stay removed."
-
-
-def _many(number: int, word: str) -> str:
-    return f"{number} {word}" if number == 1 else f"{number} {word}s"

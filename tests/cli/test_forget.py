@@ -113,7 +113,7 @@ def test_older_backups_are_named_and_rewritten(told: Home) -> None:
     assert str(backup) in done.out
     done = told.mash("backup", "rewrite")
     assert (done.code, done.err) == (0, "")
-    assert f"{backup}: rewritten, taken out: 1 records, what hangs on 1 chats" in done.out
+    assert f"{backup}: rewritten, taken out: 1 record, traces of 1 chat" in done.out
     for file in Path(told.mash_home).rglob("*"):
         if file.is_file():
             content = file.read_bytes()
