@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -125,7 +126,7 @@ def backups(folder: str) -> list[Backup]:
         names = os.listdir(folder)
     except OSError:
         return []
-    found = [b for b in (_parsed(folder, name) for name in names) if b]
+    found = [b for b in (_parsed(folder, name) for name in names) if b and _is_file(b.path)]
     return sorted(found, key=lambda b: b.number, reverse=True)
 
 
@@ -201,6 +202,14 @@ def _holds_something(db: Connection) -> bool:
 def _count(db: Connection, table: str) -> int:
     (number,) = db.one(f"SELECT count(*) FROM {table}") or (0,)  # noqa: S608 - names from COUNTED
     return int(number)
+
+
+def _is_file(path: str) -> bool:
+    """Whether it is a file itself: a pipe is opened for ever, and a link leads elsewhere."""
+    try:
+        return stat.S_ISREG(os.lstat(path).st_mode)
+    except OSError:
+        return False
 
 
 def _parsed(folder: str, name: str) -> Backup | None:

@@ -111,6 +111,20 @@ def test_the_newest_good_backup_is_found_behind_bad_ones(paths: Paths) -> None:
             backup.verify(bad.path)
 
 
+def test_what_is_no_file_is_no_backup_whatever_its_name(paths: Paths) -> None:
+    with opened(paths) as store:
+        save(store, 1)
+        made = backup.make(store, paths.backups, NOW)
+        folder = Path(paths.backups)
+        os.mkfifo(folder / "records-000007-20261201T044000Z.db")  # to open it waits for ever
+        (folder / "records-000008-20261201T044000Z.db").symlink_to(made.path)
+        (folder / "records-000009-20261201T044000Z.db").mkdir()
+        assert backup.backups(paths.backups) == [made]
+        for number in range(3):
+            backup.make(store, paths.backups, NOW + number)
+    assert len(backup.backups(paths.backups)) == 3
+
+
 def test_a_backup_of_a_newer_schema_is_not_good(paths: Paths) -> None:
     with opened(paths) as store:
         save(store, 1)
