@@ -16,7 +16,7 @@ VALUES (
   :session_id, :agent, :first_seen_at, :last_activity_at, :last_reminder_at, :last_full_block_at,
   :shown_sources, :project)
 ON CONFLICT (session_id) DO UPDATE SET
-  first_seen_at = excluded.first_seen_at, project = excluded.project,
+  first_seen_at = min(first_seen_at, excluded.first_seen_at), project = excluded.project,
   last_activity_at = excluded.last_activity_at, last_reminder_at = excluded.last_reminder_at,
   last_full_block_at = excluded.last_full_block_at, shown_sources = excluded.shown_sources;
 
