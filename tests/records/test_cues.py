@@ -85,7 +85,7 @@ def test_rules_have_names_of_their_own_and_weights_of_their_kind():
 
 
 def test_a_verdict_names_the_rules_and_the_words_that_they_matched():
-    verdict = judge("Thanks! From now on run the linter first. Why is it red?")
+    verdict = judge("Thanks! Henceforth run the linter first. Stop it. Why is it red?")
     assert verdict.kinds == ("preference",)
     (sentence,) = [s for s in verdict.sentences if s.counts]
     assert [(f.rule.id, f.piece) for f in sentence.found] == [("en.from-now-on", "from now on")]
