@@ -219,7 +219,7 @@ class PrivateText(RuleBroken):
 
 
 class CredentialText(RuleBroken):
-    """The text holds a credential; choose a shorter quote or leave it out."""
+    """The text holds a credential; say it without, or quote fewer words."""
 
     code = "credential_text"
 

@@ -94,8 +94,8 @@ def run_client(command: list[str], environ: Mapping[str, str]) -> str:
             f"`{shown}` did not run ({error}). Run it yourself, then `mash init` again."
         ) from None
     if done.returncode != 0:
-        words = (done.stderr or done.stdout).decode("utf-8", "replace").split()
-        said = " ".join(words)[-400:]
+        output = (done.stderr or done.stdout).decode("utf-8", "replace")
+        said = " ".join(output.partition("Stack backtrace:")[0].split())[-400:]  # Codex adds one
         raise Internal(f"`{shown}` failed: {said}. Correct that, then run `mash init` again.")
     return done.stdout.decode("utf-8", "replace")
 

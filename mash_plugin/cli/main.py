@@ -125,6 +125,9 @@ def use_utf8() -> None:
     if sys.getfilesystemencoding().lower() != "utf-8":
         # Paths and arguments were decoded already: only a new start decodes them rightly.
         os.execv(sys.executable, [sys.executable, "-X", "utf8", *sys.orig_argv[1:]])  # noqa: S606
+    # Closed by the caller (`>&-`), they are None, which few who print expect.
+    sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115 - to the end of the process
+    sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")

@@ -20,7 +20,7 @@ def refuse_private(call: Call, request: Json, name: str) -> None:
             raise PrivateText(f"{field} holds a private span; private text is never stored.")
         if kind := credential_kind(text, call.settings.extra_patterns):
             raise CredentialText(
-                f"{field} holds a credential ({kind}); choose a shorter quote or leave it out.",
+                f"{field} holds a credential ({kind}); say it without, or quote fewer words.",
                 field=field,
             )
 

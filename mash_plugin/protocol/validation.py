@@ -102,7 +102,7 @@ def _wording(error: ErrorDetails) -> str:
         case "missing":
             return "is required"
         case "extra_forbidden":
-            return "is not known here; check its spelling"
+            return "is no field of this request; check its name"
         case "literal_error":
             return f"must be one of {context['expected']}{_shown(error['input'])}"
         case "greater_than_equal":

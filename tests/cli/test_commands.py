@@ -178,6 +178,15 @@ def test_a_reader_that_leaves_early_causes_no_message(home: Home) -> None:
     assert done.err == ""
 
 
+def test_closed_streams_are_no_failure() -> None:
+    code = (
+        "import sys; sys.stdout = sys.stderr = None;"
+        "from mash_plugin.cli.main import use_utf8; use_utf8();"
+        "import click; click.echo('to nobody'); print('to nobody', file=sys.stderr)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=True).returncode == 0
+
+
 def test_status_tells_people_what_works_and_what_is_off(fresh: Home) -> None:
     fresh.mash_home.mkdir()
     (fresh.mash_home / "config.toml").write_text("[records]\ncapture = false\n")
