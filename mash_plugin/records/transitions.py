@@ -27,6 +27,7 @@ from mash_plugin.records.authority import (
 )
 from mash_plugin.records.evidence import quote_occurs_in
 from mash_plugin.records.model import LIVE_STATES, Body, RecordStatus, Revision, Scope
+from mash_plugin.records.similarity import wording_of
 
 
 class End(NamedTuple):
@@ -207,7 +208,10 @@ def _check_states(head: Body, new: Body) -> None:
 def _is_echo(cited: Cited, body: Body) -> bool:
     """Whether the agent's message only says again what it was reminded of."""
     evidence = cited.evidence
-    return evidence.author == "agent" and quote_occurs_in(body.statement, evidence.message_text)
+    if evidence.author != "agent":
+        return False
+    told, said = wording_of(body.statement), wording_of(evidence.message_text)
+    return quote_occurs_in(told.folded, said.folded)
 
 
 def _not_linkable(end: End, owner: str) -> str | None:

@@ -88,8 +88,8 @@ def test_a_verdict_names_the_rules_and_the_words_that_they_matched():
     verdict = judge("Thanks! Henceforth run the linter first. Stop it. Why is it red?")
     assert verdict.kinds == ("preference",)
     (sentence,) = [s for s in verdict.sentences if s.counts]
-    assert [(f.rule.id, f.piece) for f in sentence.found] == [("en.from-now-on", "from now on")]
-    assert sentence.score == THRESHOLD
+    assert [(f.rule.id, f.piece) for f in sentence.found] == [("en.from-now-on", "henceforth")]
+    assert sentence.score == RULES["en.from-now-on"].weight >= THRESHOLD
 
 
 def test_signs_and_vetoes_add_to_a_cue_and_are_nothing_alone():
