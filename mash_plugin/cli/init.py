@@ -75,8 +75,7 @@ def init(yes: bool, no_index: bool, no_agents: bool, allow_saving: bool, dry_run
         click.echo("Neither `claude` nor `codex` is on PATH: nothing to install into. Once one is,")
         click.echo("run `mash init` again and restart the agent.")
         return 0
-    code = _install(paths, found, rendered, is_upgrade=is_upgrade)
-    return max(code, _allow_saving(found)) if allow_saving else code
+    return _install(paths, found, rendered, is_upgrade=is_upgrade, allow_saving=allow_saving)
 
 
 def _find_hosts(paths: Paths, rendered: Mapping[str, bytes]) -> list[Found]:
@@ -143,7 +142,7 @@ def _allow_saving(found: list[Found]) -> int:
     """Add the rule to every agent that has the plugin; 1 where that cannot be done."""
     code = 0
     for one in found:
-        if one.installed.state == "broken" or one.host.may_save(one.place):
+        if one.host.may_save(one.place):
             continue
         try:
             one.host.allow_saving(one.place)
@@ -181,7 +180,12 @@ def _replace_other_daemon(paths: Paths) -> bool:
 
 
 def _install(
-    paths: Paths, found: list[Found], rendered: Mapping[str, bytes], *, is_upgrade: bool
+    paths: Paths,
+    found: list[Found],
+    rendered: Mapping[str, bytes],
+    *,
+    is_upgrade: bool,
+    allow_saving: bool,
 ) -> int:
     failed = []
     # Their tool servers run the former version until the agents are started anew.
@@ -196,9 +200,13 @@ def _install(
             failed.append(one)
             text = f"{type(error).__name__}: {error}"
             click.echo(f"mash: {one.host.TITLE}: the plugin was not installed ({text})", err=True)
+    ruled = _allow_saving([one for one in found if one not in failed]) if allow_saving else 0
     changed = [one for one in found if one not in failed and (one.is_due or has_new)]
     if changed:
         click.echo(f"\n{EXAMPLE}")
+        if asking := [one for one in changed if not one.host.may_save(one.place)]:
+            titles = " and ".join(one.host.TITLE for one in asking)
+            click.echo(f"{titles} will ask before each save; `mash init --allow-saving` ends that.")
     for one in found:
         if one not in failed:
             _tell_review(one)
@@ -207,7 +215,7 @@ def _install(
         click.echo(f"\nRestart {titles} now (end it and start it again), so that mash is loaded.")
     elif not failed:
         click.echo("\nNo agent had to be changed; none needs a restart.")
-    return 1 if failed else 0
+    return 1 if failed else ruled
 
 
 def _tell_review(one: Found) -> None:

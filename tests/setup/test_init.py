@@ -90,7 +90,8 @@ def test_a_second_init_changes_nothing_more_and_asks_for_no_review(home: Home) -
 
 def test_the_rule_is_added_once_where_the_flag_asks_for_it(home: Home) -> None:
     settle(home)
-    home.mash("init", "--yes", "--no-index")
+    done = home.mash("init", "--yes", "--no-index")
+    assert "mash init --allow-saving" in done.out
     assert "permissions" in (home.claude / "settings.json").read_text()
     assert "mcp__plugin" not in (home.claude / "settings.json").read_text()
     done = home.mash("init", "--yes", "--no-index", "--allow-saving")
