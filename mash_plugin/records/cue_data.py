@@ -31,7 +31,7 @@ _GROUPS: dict[str, frozenset[str]] = {
     "previous": frozenset({"offer", "ask"}),
     "whole": CUES,
 }
-_MEMORY = 8 << 20
+_MEMORY = 12 << 20
 
 
 _LETTERS = "aàáâãäå cç eèéêë iìíîï nñ oòóôõö uùúûü её"
