@@ -205,6 +205,25 @@ def test_the_agents_repetition_of_a_fact_does_not_confirm_it(memory: Memory, sho
     assert memory.change("confirm", first, evidence=report)["confirmations_added"] == 1
 
 
+@pytest.mark.spec("R-051")
+@pytest.mark.parametrize(
+    "said",
+    [
+        "As I remember, the parser is SLOW.",
+        "From memory: \u201cthe **parser** is   slow\u201d, so I looked there first.",
+    ],
+)
+def test_a_repetition_in_other_letters_confirms_as_little(
+    memory: Memory, shop: Shop, said: str
+) -> None:
+    shop.transcript.person("The parser is slow, I measured it.")
+    cites = [{"session_id": "s-1", "quote": "The parser is slow, I measured it."}]
+    first = memory.create(fact("The parser is slow.", "established"), cites)
+    shop.transcript.agent(said)
+    echo = [{"session_id": "s-1", "quote": said, "purpose": "report"}]
+    assert memory.change("confirm", first, evidence=echo)["confirmations_added"] == 0
+
+
 @pytest.mark.spec("R-049", "R-050", "R-101")
 def test_supersede_retires_the_predecessor_and_links_to_it(memory: Memory, shop: Shop) -> None:
     first = memory.established("Use Qdrant.")
