@@ -176,7 +176,7 @@ def requests_to(planted: Planted) -> dict[str, list[Json]]:
             {
                 "operation_id": "e",
                 "chat_id": SECRET,
-                "scope": scope,
+                "scope": {"kind": "personal"},  # one with a credential is refused
                 "source_fingerprint": "f",
                 "records": [],
             }
@@ -197,6 +197,9 @@ def requests_to(planted: Planted) -> dict[str, list[Json]]:
         "status": [{"cwd": str(planted.project)}],
         "forget_chat": [{"id": CHAT, "dry_run": True}, {"id": SECRET, "dry_run": True}],
         "restore_chat": [unknown],
+        "session_ledger": [{"session": SECRET}],
+        "pause": [{"what": "session", "session": SECRET}],
+        "status_line": [{"cwd": str(planted.project)}],
         **{name: [{}] for name in ("ping", "heartbeats", "index", "index_progress", "drain")},
         "stop": [],  # says nothing but the number of its process
     }
@@ -219,6 +222,9 @@ COMMAND_LINES: dict[str, list[tuple[str, ...]]] = {
     "undo": [("undo",), ("undo", "--json")],
     "call": [("call", "list_records", "{}"), ("call", "get_record", json.dumps({"id": SECRET}))],
     "index": [("index",)],
+    "pause": [("pause", "--session", SECRET)],
+    "statusline": [("statusline",)],
+    "explain-prompt": [("explain-prompt", "--help")],
     "daemon": [("daemon", "status")],
     "restore": [("restore", "--help")],
     "backup": [("backup", "--help")],
@@ -235,7 +241,10 @@ ASKING: dict[str, list[tuple[str, ...]]] = {
     "forget": [("forget", CHAT)],
 }
 """Commands that ask a person; the answer here is no."""
-QUIET = frozenset({"index", "daemon", "restore", "backup", "init", "mcp", "uninstall"})
+QUIET = frozenset(
+    {"statusline", "explain-prompt", "index", "daemon", "restore", "backup", "init", "mcp"}
+    | {"uninstall"}
+)
 """Commands that show no text that somebody wrote, beside the paths of our own folders."""
 
 
