@@ -15,6 +15,8 @@ from mash_plugin.daemon.node import Node
 from mash_plugin.errors import MashError
 from mash_plugin.memory.call import Caller
 
+CUES_AFTER_S = 0.5
+"""The first prompt need not wait until the rules are compiled; nor shall the first answer."""
 FIRST_INDEX_AFTER_S = 1.0
 """A hook that started the daemon has its answer by then."""
 INDEX_EVERY_S = 15 * 60
@@ -50,6 +52,7 @@ class _Due:
     checkpoint: float
     purge: float
     backup: float
+    cues: float
     scrub: float = 0.0
     """At once: a process that was killed may have left deleted text behind."""
     scrub_pause: float = SCRUB_AGAIN_S
@@ -66,7 +69,13 @@ class Workers:
         self.index_run = IndexRun()
         self._node = node
         self._log = log
-        self._due = _Due(now + FIRST_INDEX_AFTER_S, now + CHECKPOINT_EVERY_S, now + 4.0, now + 5.0)
+        self._due = _Due(
+            index=now + FIRST_INDEX_AFTER_S,
+            checkpoint=now + CHECKPOINT_EVERY_S,
+            purge=now + 4.0,
+            backup=now + 5.0,
+            cues=now + CUES_AFTER_S,
+        )
         self._changed = threading.Condition()
         self._is_closed = False
         self._is_working = False
@@ -150,6 +159,9 @@ class Workers:
             agent, path = next(iter(due.transcripts))
             del due.transcripts[agent, path]
             return "transcript", lambda: self._index_one(agent, path)
+        if now >= due.cues:
+            due.cues = math.inf
+            return "cues", _read_cues
         if now >= due.scrub:
             due.scrub = math.inf
             return "scrub", self._scrub
@@ -169,7 +181,7 @@ class Workers:
 
     def _wait_s(self) -> float:
         due = self._due
-        soonest = min(due.index, due.checkpoint, due.purge, due.backup, due.scrub)
+        soonest = min(due.index, due.checkpoint, due.purge, due.backup, due.cues, due.scrub)
         soonest = min(soonest, due.state or soonest)
         if due.transcripts:
             soonest = min(soonest, due.transcripts_from)
@@ -231,3 +243,9 @@ class Workers:
         from mash_plugin.store.backup import daily
 
         daily(self._node.store, self._node.paths.backups, now_ms())
+
+
+def _read_cues() -> None:
+    from mash_plugin.records import cues
+
+    cues.reads_lasting("ok")  # compiles the rules that every prompt is tried on, and English
