@@ -8,6 +8,7 @@ import click
 import orjson
 
 from mash_plugin.cli.tables import print_table
+from mash_plugin.privacy.credentials import mask
 from mash_plugin.records.cue_data import THRESHOLD, Found
 from mash_plugin.records.cues import Sentence, Verdict, judge
 from mash_plugin.render.text import clean, shorten
@@ -34,7 +35,8 @@ def explain_prompt(text: str, previous: str | None, as_json: bool) -> int:
     """
     if text == "-":
         text = sys.stdin.buffer.read().decode("utf-8", "replace")
-    verdict = judge(text, previous)
+    # Masked before it is read: sentences are shown in lower case, where no credential is known.
+    verdict = judge(mask(text), mask(previous) if previous else None)
     if as_json:
         click.echo(orjson.dumps(_as_json(verdict)).decode())
     else:

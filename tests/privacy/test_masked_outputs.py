@@ -224,7 +224,10 @@ COMMAND_LINES: dict[str, list[tuple[str, ...]]] = {
     "index": [("index",)],
     "pause": [("pause", "--session", SECRET)],
     "statusline": [("statusline",)],
-    "explain-prompt": [("explain-prompt", "--help")],
+    "explain-prompt": [
+        ("explain-prompt", f"From now on use {SECRET}."),
+        ("explain-prompt", "--json", f"From now on use {SECRET}."),
+    ],
     "daemon": [("daemon", "status")],
     "restore": [("restore", "--help")],
     "backup": [("backup", "--help")],
@@ -242,8 +245,7 @@ ASKING: dict[str, list[tuple[str, ...]]] = {
 }
 """Commands that ask a person; the answer here is no."""
 QUIET = frozenset(
-    {"statusline", "explain-prompt", "index", "daemon", "restore", "backup", "init", "mcp"}
-    | {"uninstall"}
+    {"statusline", "index", "daemon", "restore", "backup", "init", "mcp"} | {"uninstall"}
 )
 """Commands that show no text that somebody wrote, beside the paths of our own folders."""
 
