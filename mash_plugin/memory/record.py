@@ -27,6 +27,7 @@ from mash_plugin.records.transitions import (
     check_link,
     check_revision,
     check_supersede,
+    choice_of,
     counted_by_confirm,
     may_forget_at_once,
 )
@@ -242,7 +243,8 @@ def _link(call: Call, operation: Operation, change: Json) -> Json:
         if replay := operation.replay(db):
             return replay
         source, target = _both_ends(call, db, operation, change)
-        check_link(_end_of(source, call.now), _end_of(target, call.now), operation.owner)
+        ends = _end_of(source, call.now), _end_of(target, call.now)
+        check_link(*ends, change["relation"], operation.owner)
         is_new = add_link(db, source, target, change["relation"], call.now, session)
         receipt = _link_receipt(call, change) | {"reused": not is_new}
         return operation.save(db, receipt, [source.id, target.id])
@@ -280,7 +282,8 @@ def _link_receipt(call: Call, change: Json) -> Json:
 
 
 def _end_of(head: Head, now: int) -> End:
-    return End(head.id, head.owner, head.scope, status_of_head(head, now))
+    whose = choice_of(head.kind, head.decided_by)
+    return End(head.id, head.owner, head.scope, status_of_head(head, now), whose)
 
 
 def _read_expected(call: Call, operation: Operation, at: Json) -> tuple[Head, Revision]:

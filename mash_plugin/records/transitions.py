@@ -26,7 +26,7 @@ from mash_plugin.records.authority import (
     says_to_what,
 )
 from mash_plugin.records.evidence import quote_occurs_in
-from mash_plugin.records.model import LIVE_STATES, Body, RecordStatus, Revision, Scope
+from mash_plugin.records.model import LIVE_STATES, Body, Decider, RecordStatus, Revision, Scope
 from mash_plugin.records.similarity import wording_of
 
 
@@ -37,6 +37,15 @@ class End(NamedTuple):
     owner: str
     scope: Scope
     status: RecordStatus
+    choice_of: Decider | None = None
+    """Whose choice it is; None for a fact."""
+
+
+def choice_of(kind: str, decided_by: str | None) -> Decider | None:
+    """Whose choice a record is, by its head."""
+    if kind == "fact":
+        return None
+    return "agent" if decided_by == "agent" else "person"
 
 
 def check_revision(head: Body, new: Body, cited: Sequence[Cited]) -> None:
@@ -127,10 +136,12 @@ def may_forget_at_once(head: Body, cited: Sequence[Cited]) -> bool:
     return True
 
 
-def check_link(source: End, target: End, owner: str) -> None:
+def check_link(source: End, target: End, relation: str, owner: str) -> None:
     """Raise unless these two records may be joined (R-053, R-054).
 
-    InvalidArgument (a record with itself) or LinkEndpointInvalid, which names the end.
+    InvalidArgument (a record with itself), LinkEndpointInvalid, which names the end, or
+    DecidedByPerson: a contradiction takes both ends out of recall, so that the agent could
+    put the person's choice out of sight by one of its own.
     """
     if source.id == target.id:
         raise InvalidArgument(f"Record {source.id} cannot be linked to itself.")
@@ -144,6 +155,11 @@ def check_link(source: End, target: End, owner: str) -> None:
             f"The target {target.id} cannot be linked: it has another scope than the source.",
             end="target",
             id=target.id,
+        )
+    if relation == "contradicts" and {source.choice_of, target.choice_of} == {"agent", "person"}:
+        raise DecidedByPerson(
+            "One is the agent's decision, the other the person's choice: the agent's never stands"
+            " against it. Withdraw or revise the agent's, or ask the person to change theirs."
         )
 
 

@@ -8,7 +8,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
-from tests.lifecycle.tables import FACT, KIND, LIVE, PERSON, PREFERENCE, Standing, rows_for
+from tests.lifecycle.tables import AGENT, FACT, KIND, LIVE, PERSON, PREFERENCE, Standing, rows_for
 from tests.lifecycle.talk import Cite, Cites, Speaker, misattributed, says_to_what, want_of
 
 Json = dict[str, Any]
@@ -334,8 +334,15 @@ class Model:
             wrong.append("other scope")
         if wrong:
             return Verdict(frozenset({"link_endpoint_invalid"}), f"link refused: {wrong[0]}")
+        if change.relation == "contradicts" and self._is_agent_against_person(ends):
+            return Verdict(frozenset({"decided_by_person"}), "link refused: agent against person")
         again = " again" if self._link(change) in self.links else ""
         return Verdict(frozenset(), f"link{again}")
+
+    def _is_agent_against_person(self, ends: list[Record]) -> bool:
+        """The agent's choice never stands against the person's (T-08)."""
+        tables = {end.say.table for end in ends}
+        return AGENT in tables and bool(tables & {PERSON, PREFERENCE})
 
     def _judge_unlink(self, change: Change, known: bool) -> Verdict:
         if not known:

@@ -27,6 +27,7 @@ from mash_plugin.records.transitions import (
     check_link,
     check_revision,
     check_supersede,
+    choice_of,
     counted_by_confirm,
     may_forget_at_once,
 )
@@ -196,14 +197,20 @@ class Rules:
     def _link(self, change: Change, now: int) -> tuple[Json, tuple[str, ...]]:
         source, target = self._expected(change), self._expected_target(change)
         check_link(
-            End(change.record, "me", source.scope, self._status(source, now)),
-            End(change.target, "me", target.scope, self._status(target, now)),
+            self._end(change.record, source, now),
+            self._end(change.target, target, now),
+            change.relation,
             "me",
         )
         link = (change.record, change.target, change.relation)
         reused = link in self.links
         self.links.add(link)
         return {**self._linked(change), "reused": reused}, (change.record, change.target)
+
+    def _end(self, record_id: str, kept: Kept, now: int) -> End:
+        body = kept.revisions[-1].body
+        whose = choice_of(body.kind, body.decided_by)
+        return End(record_id, "me", kept.scope, self._status(kept, now), whose)
 
     def _unlink(self, change: Change, _now: int) -> tuple[Json, tuple[str, ...]]:
         self._expected(change)

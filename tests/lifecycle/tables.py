@@ -116,6 +116,7 @@ LINKS = (
     *((name, "") for name in ("link", "link again", "unlink")),
     *(("unlink of none", "not_found"), ("link to itself", "invalid_argument")),
     *((f"link refused: {why}", "link_endpoint_invalid") for why in (*NOT_CURRENT, "other scope")),
+    ("link refused: agent against person", "decided_by_person"),
 )
 
 

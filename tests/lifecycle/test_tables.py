@@ -4,10 +4,15 @@ from collections import Counter
 
 import pytest
 
-from mash_plugin.errors import EvidenceRequired, InvalidArgument, LinkEndpointInvalid
+from mash_plugin.errors import (
+    DecidedByPerson,
+    EvidenceRequired,
+    InvalidArgument,
+    LinkEndpointInvalid,
+)
 from mash_plugin.records.authority import Cited
 from mash_plugin.records.model import Evidence, Revision
-from mash_plugin.records.transitions import End, check_link, counted_by_confirm
+from mash_plugin.records.transitions import End, check_link, choice_of, counted_by_confirm
 from tests.lifecycle.machine import START
 from tests.lifecycle.model import Action, Change, Model, Record, Revised, Say
 from tests.lifecycle.pure import SCOPES, Kept, Rules, body_of
@@ -104,9 +109,9 @@ def test_an_agent_that_repeats_a_fact_does_not_confirm_it() -> None:
 def test_a_link_joins_two_current_records_of_ours_in_one_scope() -> None:
     own = End("r1", "me", SCOPES[0], "current")
     other = own._replace(id="r2")
-    check_link(own, other, "me")
+    check_link(own, other, "contradicts", "me")
     with pytest.raises(InvalidArgument):
-        check_link(own, own, "me")
+        check_link(own, own, "supports", "me")
     wrong = [
         other._replace(owner="somebody"),
         *(other._replace(status=s) for s in ("candidate", "stale_evidence", "inactive")),
@@ -114,10 +119,24 @@ def test_a_link_joins_two_current_records_of_ours_in_one_scope() -> None:
     for end in wrong:
         for source, target, which in ((own, end, "target"), (end, own, "source")):
             with pytest.raises(LinkEndpointInvalid) as caught:
-                check_link(source, target, "me")
+                check_link(source, target, "supports", "me")
             assert caught.value.details == {"end": which, "id": "r2"}
     with pytest.raises(LinkEndpointInvalid):
-        check_link(own, other._replace(scope=SCOPES[1]), "me")
+        check_link(own, other._replace(scope=SCOPES[1]), "supports", "me")
+
+
+@pytest.mark.spec("R-033", "R-053")
+def test_the_agents_choice_is_never_linked_against_the_persons() -> None:
+    agents = End("r1", "me", SCOPES[0], "current", choice_of("decision", "agent"))
+    persons = agents._replace(id="r2", choice_of=choice_of("preference", None))
+    for source, target in ((agents, persons), (persons, agents)):
+        with pytest.raises(DecidedByPerson):
+            check_link(source, target, "contradicts", "me")
+        check_link(source, target, "supports", "me")
+    check_link(agents, agents._replace(id="r3"), "contradicts", "me")
+    check_link(
+        persons, persons._replace(id="r3", choice_of=choice_of("fact", None)), "contradicts", "me"
+    )
 
 
 @pytest.mark.spec("R-003", "R-038")

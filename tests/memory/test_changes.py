@@ -471,3 +471,13 @@ def test_what_the_person_did_not_say_is_no_reason_to_change_their_choice(
     offered = [{"session_id": "s-1", "quote": PROPOSAL, "purpose": "endorsement"}]
     error = refusal(memory.change, "revise", first, body=body("Q."), evidence=offered)
     assert error.code == "endorsement_not_by_person"
+
+
+@pytest.mark.spec("R-033", "R-055")
+def test_an_agents_choice_is_never_linked_against_the_persons(memory: Memory, shop: Shop) -> None:
+    persons, own = memory.established("Use Qdrant."), memory.create(agents(), OWN)
+    for one, other in ((persons, own), (own, persons)):
+        target = {"id": other["id"], "revision": 1}
+        error = refusal(memory.change, "link", one, target=target, relation="contradicts")
+        assert error.code == "decided_by_person"
+    assert "Use Qdrant." in recalled(memory)
