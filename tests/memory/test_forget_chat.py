@@ -406,7 +406,9 @@ def test_a_removal_that_ended_between_the_two_stores_is_finished_later(
 def test_a_chat_goes_whose_transcript_and_index_are_lost(memory: Memory, shop: Shop) -> None:
     made = memory.candidate("Use Qdrant.")["id"]
     with memory.call.store.writing() as db:
-        db.run("INSERT INTO hook_sessions VALUES ('s-1', 'claude-code', 0, NULL, NULL, '', 0, NULL)")
+        db.run(
+            "INSERT INTO hook_sessions VALUES ('s-1', 'claude-code', 0, NULL, NULL, '', 0, NULL)"
+        )
     shop.transcript.path.unlink()
     with memory.call.chats.database.writing() as db:
         for table in ("files", "chat_messages", "messages", "chats"):

@@ -28,7 +28,8 @@ def test_nothing_is_written_before_the_flush(database):
     state.claim_block("s", "startup", NOW)
     assert _rows(database, "hook_sessions") == []
     assert state.flush(NOW) == 1
-    assert _rows(database, "hook_sessions") == [("s", "codex", NOW, None, NOW, "startup", NOW, None)]
+    row = ("s", "codex", NOW, None, NOW, "startup", NOW, None)
+    assert _rows(database, "hook_sessions") == [row]
     assert state.flush(NOW) == 0
 
 
