@@ -64,6 +64,6 @@ def test_hooks_start_no_agent_and_need_no_network(
         assert ran.is_harmless()
         printed[name] = ran.out
     assert place.daemons()
-    assert b"`record`" in printed["prompt-submit"]
+    assert b"record`" in printed["prompt-submit"]
     assert not printed["reminder-timer"]
     assert not marker.exists()
