@@ -15,8 +15,9 @@ from mash_plugin.daemon.node import Node
 from mash_plugin.errors import MashError
 from mash_plugin.memory.call import Caller
 
-CUES_AFTER_S = 0.5
-"""The first prompt need not wait until the rules are compiled; nor shall the first answer."""
+RULES_AFTER_S = 0.5
+"""The rules for prompts and credentials are compiled before a prompt needs them, and not while
+the first answer waits."""
 FIRST_INDEX_AFTER_S = 1.0
 """A hook that started the daemon has its answer by then."""
 INDEX_EVERY_S = 15 * 60
@@ -52,7 +53,7 @@ class _Due:
     checkpoint: float
     purge: float
     backup: float
-    cues: float
+    rules: float
     scrub: float = 0.0
     """At once: a process that was killed may have left deleted text behind."""
     scrub_pause: float = SCRUB_AGAIN_S
@@ -74,7 +75,7 @@ class Workers:
             checkpoint=now + CHECKPOINT_EVERY_S,
             purge=now + 4.0,
             backup=now + 5.0,
-            cues=now + CUES_AFTER_S,
+            rules=now + RULES_AFTER_S,
         )
         self._changed = threading.Condition()
         self._is_closed = False
@@ -159,9 +160,9 @@ class Workers:
             agent, path = next(iter(due.transcripts))
             del due.transcripts[agent, path]
             return "transcript", lambda: self._index_one(agent, path)
-        if now >= due.cues:
-            due.cues = math.inf
-            return "cues", _read_cues
+        if now >= due.rules:
+            due.rules = math.inf
+            return "rules", _read_rules
         if now >= due.scrub:
             due.scrub = math.inf
             return "scrub", self._scrub
@@ -181,7 +182,7 @@ class Workers:
 
     def _wait_s(self) -> float:
         due = self._due
-        soonest = min(due.index, due.checkpoint, due.purge, due.backup, due.cues, due.scrub)
+        soonest = min(due.index, due.checkpoint, due.purge, due.backup, due.rules, due.scrub)
         soonest = min(soonest, due.state or soonest)
         if due.transcripts:
             soonest = min(soonest, due.transcripts_from)
@@ -245,7 +246,9 @@ class Workers:
         daily(self._node.store, self._node.paths.backups, now_ms())
 
 
-def _read_cues() -> None:
+def _read_rules() -> None:
+    from mash_plugin.privacy import credentials
     from mash_plugin.records import cues
 
+    credentials.get_ready()
     cues.reads_lasting("ok")  # compiles the rules that every prompt is tried on, and English
