@@ -14,6 +14,7 @@ from mash_plugin.store.chats import SQL
 from mash_plugin.store.sqlite import Database
 
 if TYPE_CHECKING:  # the readers take 20 ms to import, and no hook waits for them
+    from mash_plugin.chats.mentions import Mentions
     from mash_plugin.chats.settle import Surroundings
     from mash_plugin.chats.transcripts import Transcripts
 
@@ -40,6 +41,13 @@ class ChatIndex:
         self._is_forgotten = is_forgotten
         self._agent_named = agent_named
         self._deny = deny
+
+    @cached_property
+    def mentions(self) -> "Mentions":
+        """Which chats mention a file."""
+        from mash_plugin.chats.mentions import Mentions  # a session start needs none
+
+        return Mentions(self.database)
 
     def refresh_session(self, session_id: str, now: int) -> str | None:
         """Take in what a session has said since; its chat ID, or None when none is known."""

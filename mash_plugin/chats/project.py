@@ -199,9 +199,15 @@ def _identity(root: str, git_folder: str) -> str | None:
     settings = _read_file(os.path.join(git_folder, "config"), _READ_LIMIT)
     if settings is None:
         return None
-    own = _read_file(os.path.join(passwd_home(), ".gitconfig"), _READ_LIMIT)
+    own = _read_file(_own_settings(), _READ_LIMIT)
     url = _origin_url(settings, own or "")
     return normalise_remote(url, root) if url else None
+
+
+@lru_cache(maxsize=1)
+def _own_settings() -> str:
+    """Where the person's own settings of git lie; the user database is slow to ask."""
+    return os.path.join(passwd_home(), ".gitconfig")
 
 
 @lru_cache(maxsize=64)

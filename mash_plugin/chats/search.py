@@ -1,21 +1,17 @@
-"""Find messages by words in any language, and chats that mention a file; by the index alone."""
+"""Find messages by words in any language, by the index alone."""
 
 import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from mash_plugin.agents.events import MessageRole
-from mash_plugin.chats.project import Project
 from mash_plugin.chats.question import Word, terms_of, word_of
 from mash_plugin.chats.ranking import Asked, Exchange, Found, asked_of, ranked
-from mash_plugin.chats.reading import Chat, as_chat
-from mash_plugin.records.files import mentions_path
 from mash_plugin.records.model import Author
 from mash_plugin.store.chats import SQL, json_list, json_rows
 from mash_plugin.store.sqlite import Connection, Row
 from mash_plugin.tokens import index_text, is_dense
 
-PATH_CHARS = 4_000
 OR_TERMS, OR_FORMS, AND_TERMS = 12, 24, 3
 """The rarest terms decide; more of them only cost time."""
 COMMON_SHARE = 0.02
@@ -29,7 +25,6 @@ SCANNED_WORDS, LAST_CHARACTER = 100, "\U0010ffff"
 MOST_HITS = 1_000
 SNIPPET_BEFORE, SNIPPET_CHARS, SNIPPET_SCAN = 60, 240, 20_000
 MASKED_CHARS = 2 * SNIPPET_SCAN
-FILE_HITS, FILE_CANDIDATES, FEW_MENTIONS = 5_000, 400, 2
 _Place = tuple[int, int, int]
 _Filter = dict[str, str | int | None]
 
@@ -83,43 +78,6 @@ def search_chats(
     terms = [form for word in found for form in word.forms]
     hits = [_hit(row, terms, shown) for row in rows[offset : last - 1]]
     return hits, len(rows) >= last and last <= MOST_HITS
-
-
-def chats_mentioning_file(
-    db: Connection, project: Project, path: str, limit: int, exclude_session: str | None
-) -> list[Chat]:
-    """The newest chats of a project whose words name this file as a whole path.
-
-    Of twice as many of the newest, those where the person named it come first, then those that
-    name it more than once, then the newest.
-    """
-    phrase = index_text(path)
-    if not phrase or len(path) > PATH_CHARS:
-        return []
-    keys = {
-        "match": _quoted(phrase),
-        "repository": project.identity,
-        "project_path": None if project.identity else project.place,
-        "exclude_session": exclude_session,
-        "hits": FILE_HITS,
-        "limit": FILE_CANDIDATES,
-    }
-    absolute = f"{project.root.rstrip('/')}/{path}"
-    found: dict[int, Chat] = {}
-    named: dict[int, int] = {}
-    by_person: set[int] = set()
-    for text, is_persons, *chat in db.raw.execute(SQL.mentions, keys):  # the newest chats first
-        number = chat[-1]
-        if len(found) == 2 * limit and number not in found:
-            break
-        tells = named.get(number, 0) < FEW_MENTIONS or (is_persons and number not in by_person)
-        if tells and (mentions_path(text, path) or mentions_path(text, absolute)):
-            found.setdefault(number, as_chat(chat))
-            named[number] = named.get(number, 0) + 1
-            if is_persons:
-                by_person.add(number)
-    order = sorted(found, key=lambda n: (n not in by_person, named[n] < FEW_MENTIONS))
-    return [found[number] for number in order[:limit]]
 
 
 class _Attempt(NamedTuple):

@@ -10,8 +10,8 @@ from mash_plugin.chats.project import Project, is_denied, shared_place
 from mash_plugin.chats.reading import Chat, messages_newest_first, recent_chats
 from mash_plugin.daemon.lanes import Lane, Part
 from mash_plugin.memory.call import Call
+from mash_plugin.memory.masking import masking
 from mash_plugin.memory.recall import recall_for_hook
-from mash_plugin.privacy.credentials import mask
 from mash_plugin.records.model import Scope
 from mash_plugin.render.context import ChatHint
 
@@ -155,10 +155,7 @@ def file_chats(
     """Earlier chats that mention these files."""
 
     def work() -> dict[str, list[ChatHint]]:
-        from mash_plugin.chats.search import chats_mentioning_file  # a session start needs none
-
-        with call.chats.database.reading() as db:
-            found = {p: chats_mentioning_file(db, project, p, CHATS, session_id) for p in paths}
+        found = {p: call.chats.mentions.chats(project, p, CHATS, session_id) for p in paths}
         return {path: _hints(call, chats) for path, chats in found.items()}
 
     return Part(work)
@@ -181,11 +178,5 @@ def _hints(call: Call, chats: list[Chat]) -> list[ChatHint]:
     if deny := call.settings.deny:
         places = [(chat, chat.project_path or "/") for chat in chats]
         chats = [c for c, p in places if not is_denied(Project(p, None, shared_place(p)), deny)]
-    return [_hint(call, chat) for chat in chats]
-
-
-def _hint(call: Call, chat: Chat) -> ChatHint:
-    title = chat.title or ""
-    if call.settings.mask_credentials:
-        title = mask(title, call.settings.extra_patterns)
-    return ChatHint(chat.id, chat.source, title, chat.last_active_at)
+    shown = masking(call.settings).needed_for([chat.title or "" for chat in chats])
+    return [ChatHint(c.id, c.source, shown(c.title or ""), c.last_active_at) for c in chats]

@@ -70,6 +70,8 @@ class Database:
         self.durability = durability
         self.mark = mark
         self.problem = problem
+        self.commits = 0
+        """How often this process has changed the file."""
         self.must_exit = False
         """A fault stopped writing: answer what can be read, then end this process."""
         self.is_unchecked = bool(mark and mark.was_left)
@@ -302,6 +304,7 @@ class Database:
         try:
             with self._guarded():
                 self._writer.raw.execute("COMMIT")
+            self.commits += 1
         except StoreBusy:
             self._roll_back()
             raise

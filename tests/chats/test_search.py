@@ -7,8 +7,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mash_plugin.chats import search
+from mash_plugin.chats.mentions import chats_mentioning_file
 from mash_plugin.chats.project import Project
-from mash_plugin.chats.search import chats_mentioning_file, search_chats
+from mash_plugin.chats.search import search_chats
 from tests.chats.conftest import NOW, Chats
 
 TEXTS = {
@@ -196,6 +197,25 @@ def test_chats_that_mention_a_file_name_it_as_a_whole_path(chats: Chats, tmp_pat
         assert {c.session_id for c in found} == {"s-4"}
         assert chats_mentioning_file(db, project, "文档/说明.md", 3, None) == []
         assert chats_mentioning_file(db, project, '"; * %', 3, None) == []
+
+
+def test_what_is_kept_of_a_file_follows_the_index(chats: Chats) -> None:
+    project = Project(str(chats.project), None)
+    for session in ("s-1", "s-2"):
+        chats.transcript(session).person("look at src/ledger.py")
+    chats.index.refresh_all(NOW)
+
+    def mentioned(exclude: str | None = None) -> set[str]:
+        found = chats.index.mentions.chats(project, "src/ledger.py", 3, exclude)
+        return {chat.session_id for chat in found}
+
+    assert mentioned() == {"s-1", "s-2"}
+    assert mentioned("s-1") == {"s-2"}
+    chats.transcript("s-3").person("and src/ledger.py again")
+    assert mentioned() == {"s-1", "s-2"}
+    chats.index.refresh_all(NOW)
+    assert mentioned() == {"s-1", "s-2", "s-3"}
+    assert mentioned("s-2") == {"s-1", "s-3"}
 
 
 def test_a_file_with_a_chinese_name_is_found(chats: Chats) -> None:

@@ -4,10 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from mash_plugin.chats.mentions import chats_mentioning_file
 from mash_plugin.chats.project import Project
 from mash_plugin.chats.question import names_of, stem, terms_of, word_of
 from mash_plugin.chats.ranking import Found, asked_of, ranked
-from mash_plugin.chats.search import chats_mentioning_file, search_chats
+from mash_plugin.chats.search import search_chats
 from mash_plugin.tokens import words
 from tests.chats.conftest import NOW, Chats
 from tests.support.transcripts import START

@@ -291,7 +291,6 @@ placed AS MATERIALIZED (
   WHERE c.is_subagent = 0
     AND (:repository IS NULL OR c.repository_identity = :repository)
     AND (:project_path IS NULL OR c.project_path = :project_path)
-    AND (:exclude_session IS NULL OR c.session_id <> :exclude_session)
   ORDER BY coalesce(c.last_active_at, 0) DESC, c.chat_id, seq DESC LIMIT :limit)
 SELECT m.text, m.role = 'user' AND m.author IN ('person', 'inferred'),
        c.chat_id, c.source, c.session_id, c.title, c.project_path, c.repository_identity,
