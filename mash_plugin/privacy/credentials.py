@@ -91,7 +91,8 @@ def _likely(text: str) -> list[Format]:
         wanted = {owners[hit] for hit in hints.Match(_bytes(text)) or ()}
         return [form for form in FORMATS if not form.literals or form in wanted]
     low = text.lower()
-    words = [word for word in low.split() if len(word) >= SHORTEST_WORD]
+    # Quotation marks end a word too: the lines of a hook are JSON, and hold IDs.
+    words = [word for word in low.replace('"', " ").split() if len(word) >= SHORTEST_WORD]
     likely = [form for form in _NAMED if any(literal in low for literal in form.literals)]
     if words:
         low = " ".join(words)

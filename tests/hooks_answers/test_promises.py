@@ -26,7 +26,7 @@ HEAVY += ("mash_plugin.tokens", "mash_plugin.chats.transcripts", "mash_plugin.ch
 @pytest.mark.parametrize("agent", ["claude-code", "codex"])
 def test_a_first_answer_imports_nothing_that_is_slow(desk, agent):
     desk.keep("Kept in a.py.")
-    desk.chat("About a.py", "old-1")
+    desk.chat("About a.py", "11111111-2222-4333-8444-555555555555")
     desk.node.close()
     script = f"""
 import json, sys
@@ -40,7 +40,7 @@ raw = {{"session_id": "s", "cwd": {str(desk.project)!r}, "hook_event_name": "Ses
         "source": "startup"}}
 text = hooks.answer(node, "session-start", {agent!r}, {{}}, json.dumps(raw).encode())
 assert b"Kept in" in text and b"About a.py" in text, text
-print(sorted(set({HEAVY!r}) & sys.modules.keys()))
+print(sorted({{"re2", *{HEAVY!r}}} & sys.modules.keys()))
 """
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60
