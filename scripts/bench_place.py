@@ -42,7 +42,8 @@ class Place:
         home.mkdir()
         (self.root / "mash").mkdir(mode=0o700)
         # What `mash init` writes when it sees CLAUDE_CONFIG_DIR.
-        config = f'[chats.roots]\nclaude = ["{self.root / "claude"}"]\n'
+        # The chats of `talk` lie apart: what indexing costs is told of the transcripts alone.
+        config = f'[chats.roots]\nclaude = ["{self.root / "claude"}", "{self.root / "talk"}"]\n'
         (self.root / "mash" / "config.toml").write_text(config)
         self.env = {
             "HOME": str(home),
@@ -92,8 +93,8 @@ class Place:
     def talk(self, messages: int) -> None:
         """More chats of nothing but prompts, one in eight of them in Chinese."""
         words = Words(random.Random(7))  # noqa: S311 - repeatable data
-        folder = self.root / "claude" / "projects" / "talk"
-        folder.mkdir()
+        folder = self.root / "talk" / "projects" / "talk"
+        folder.mkdir(parents=True)
         for start in range(0, messages, 200):
             session = str(uuid.UUID(int=1_000 + start, version=4))
             write = words.prose if start // 200 % 8 else words.chinese
