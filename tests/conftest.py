@@ -9,12 +9,14 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+from mash_plugin.chats.forget import forgotten_test
 from mash_plugin.chats.index import ChatIndex
 from mash_plugin.config import Settings
 from mash_plugin.memory.call import Call, Caller
 from mash_plugin.memory.reading import get_record, list_records
 from mash_plugin.memory.recall import recall_records
 from mash_plugin.memory.record import apply_change
+from mash_plugin.memory.terminal import change as change_by_hand
 from mash_plugin.memory.windows import Windows
 from mash_plugin.paths import Paths, find_paths
 from mash_plugin.protocol import validate
@@ -87,6 +89,11 @@ class Memory:
         return self.record(
             {"operation_id": operation_id, "change": {"action": action, "expected": at, **fields}}
         )
+
+    def undo(self, expected: Json) -> Json:
+        """Bring a hidden record back, as the person does at the terminal."""
+        at = {"id": expected["id"], "revision": expected["revision"]}
+        return change_by_hand(self._now(), {"action": "undo", **at})
 
     def candidate(self, statement: str, session_id: str = "s-1", **change: Any) -> Json:
         """A candidate decision that rests on the first question of a session."""
@@ -170,7 +177,9 @@ def memory(home: Paths, clock: Clock, tmp_path: Path) -> Iterator[Memory]:
     codex_root.mkdir()
     store, chats = open_store(home, clock.now), open_chats(home)
     index = ChatIndex(
-        chats, lambda: [("claude-code", str(claude_root)), ("codex", str(codex_root))]
+        chats,
+        lambda: [("claude-code", str(claude_root)), ("codex", str(codex_root))],
+        is_forgotten=forgotten_test(store),
     )
     ids = count(1)
     call = Call(store, index, Settings(), clock.now, lambda: f"r{next(ids):031}", Windows())

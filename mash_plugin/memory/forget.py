@@ -2,12 +2,10 @@
 
 import os
 
-from mash_plugin.errors import Forgotten, NotFound
 from mash_plugin.memory.call import Call
-from mash_plugin.store.changes import Hidden, delete_record, hidden_records, unhide
+from mash_plugin.store.changes import delete_record, hidden_records
 from mash_plugin.store.forgotten import scrub_deleted
 from mash_plugin.store.operations import forget_receipts
-from mash_plugin.store.records import get_head, is_forgotten
 from mash_plugin.store.sqlite import Connection
 
 SCRUBBED_AT_ONCE = 32 * 1024 * 1024
@@ -49,17 +47,3 @@ def purge_hidden(call: Call) -> list[str]:
             remove_record(db, hidden.record_id, call.now)
     after_removal(call)
     return [hidden.record_id for hidden in due]
-
-
-def undo(call: Call, record_id: str | None) -> list[Hidden]:
-    """Bring back a hidden record, or the one hidden last; raises NotFound or Forgotten."""
-    with call.store.writing() as db:
-        hidden = hidden_records(db)
-        found = [h for h in hidden if record_id in (None, h.record_id)][:1]
-        if not found and record_id and is_forgotten(db, record_id):
-            raise Forgotten(f"Record {record_id} was removed; its text is gone.")
-        if not found and record_id and get_head(db, record_id) is None:
-            raise NotFound(f"There is no record {record_id!r}.")
-        for one in found:
-            unhide(db, one.record_id)
-    return found

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from mash_plugin.errors import MashError
-from mash_plugin.memory.forget import KEEP_HIDDEN_MS, purge_hidden, undo
+from mash_plugin.memory.forget import KEEP_HIDDEN_MS, purge_hidden
 from tests.conftest import CHOICE, PROPOSAL, QUESTION, SHOP, SPLIT, Json, Memory, Shop
 from tests.support.transcripts import ClaudeTranscript
 
@@ -280,8 +280,8 @@ def test_the_persons_record_is_hidden_for_a_day_unless_they_ask(memory: Memory, 
     assert refusal(memory.change, "revise", first, body=body(), evidence=SAID).code == "forgotten"
     memory.clock.advance(KEEP_HIDDEN_MS - 1)
     assert purge_hidden(memory.call._replace(now=memory.clock.now)) == []
-    back = undo(memory.call._replace(now=memory.clock.now), None)
-    assert [h.record_id for h in back] == [first["id"]]
+    back = memory.undo(first)
+    assert back["record"]["id"] == first["id"]
     assert recalled(memory) == ["Use Qdrant."]
 
 
@@ -292,7 +292,7 @@ def test_what_stays_hidden_is_removed_after_a_day(memory: Memory, shop: Shop) ->
     memory.clock.advance(KEEP_HIDDEN_MS)
     assert purge_hidden(memory.call._replace(now=memory.clock.now)) == [first["id"]]
     assert memory.count_records() == 0
-    late = refusal(undo, memory.call._replace(now=memory.clock.now), first["id"])
+    late = refusal(memory.undo, first)
     assert late.code == "forgotten"
     assert refusal(memory.established, "Use Qdrant.", operation_id="saved").code == "forgotten"
 

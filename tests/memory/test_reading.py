@@ -6,7 +6,6 @@ import orjson
 import pytest
 
 from mash_plugin.errors import Forgotten, InvalidArgument, NotFound
-from mash_plugin.memory.forget import undo
 from tests.conftest import CHOICE, PROPOSAL, QUESTION, SHOP, Json, Memory, Shop
 from tests.support.planted import WIDE, planted, revision
 from tests.support.transcripts import ClaudeTranscript
@@ -218,7 +217,7 @@ def test_a_hidden_record_is_seen_nowhere_until_it_is_brought_back(
     assert whole["links"] == []
     assert "conflicted" not in whole["record"]
     assert memory.established("Gone.")["id"] != gone["id"]
-    undo(memory.call, gone["id"])
+    memory.undo(gone)
     assert memory.get(gone["id"])["links"][0]["active"] is True
 
 
