@@ -8,7 +8,7 @@ from typing import NamedTuple
 from mash_plugin.chats.project import Project
 from mash_plugin.chats.reading import Chat, as_chat
 from mash_plugin.records.files import mentions_path
-from mash_plugin.store.chats import SQL
+from mash_plugin.store.chats import SQL, quoted
 from mash_plugin.store.sqlite import Connection, Database
 from mash_plugin.tokens import index_text
 
@@ -36,7 +36,11 @@ class Mentions:
     def chats(
         self, project: Project, path: str, limit: int, exclude_session: str | None
     ) -> list[Chat]:
-        """As `chats_mentioning_file`."""
+        """The newest chats of a project whose words name this file as a whole path.
+
+        Of twice as many of the newest, those where the person named it come first, then those
+        that name it more than once, then the newest.
+        """
         key, commits = (project, path, limit), self._database.commits
         kept = self._kept.get(key)
         if kept is None or kept[0] != commits:
@@ -47,17 +51,6 @@ class Mentions:
                 self._kept.clear()
             self._kept[key] = kept
         return _best(kept[1], limit, exclude_session)
-
-
-def chats_mentioning_file(
-    db: Connection, project: Project, path: str, limit: int, exclude_session: str | None
-) -> list[Chat]:
-    """The newest chats of a project whose words name this file as a whole path.
-
-    Of twice as many of the newest, those where the person named it come first, then those that
-    name it more than once, then the newest.
-    """
-    return _best(_mentions(db, project, path, 2 * limit + 1), limit, exclude_session)
 
 
 def _best(found: list[Mention], limit: int, exclude_session: str | None) -> list[Chat]:
@@ -72,7 +65,7 @@ def _mentions(db: Connection, project: Project, path: str, most: int) -> list[Me
     if not phrase or len(path) > PATH_CHARS:
         return []
     keys = {
-        "match": '"' + phrase.replace('"', "") + '"',
+        "match": quoted(phrase),
         "repository": project.identity,
         "project_path": None if project.identity else project.place,
         "hits": HITS,

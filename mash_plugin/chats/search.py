@@ -8,7 +8,7 @@ from mash_plugin.agents.events import MessageRole
 from mash_plugin.chats.question import Word, terms_of, word_of
 from mash_plugin.chats.ranking import Asked, Exchange, Found, asked_of, ranked
 from mash_plugin.records.model import Author
-from mash_plugin.store.chats import SQL, json_list, json_rows
+from mash_plugin.store.chats import SQL, json_list, json_rows, quoted
 from mash_plugin.store.sqlite import Connection, Row
 from mash_plugin.tokens import index_text, is_dense
 
@@ -100,16 +100,16 @@ def _attempts(found: Sequence[Word], total: int) -> list[_Attempt]:
             for form, worth in word.forms.items()
         )
         forms = dict.fromkeys(form for *_, form in best[:OR_FORMS])
-        return [_Attempt(" OR ".join(map(_quoted, forms)), takes_newest=False)]
+        return [_Attempt(" OR ".join(map(quoted, forms)), takes_newest=False)]
     attempts = []
     if there:
-        together = " AND ".join(_quoted(w.term) for w in there[:AND_TERMS])
+        together = " AND ".join(quoted(w.term) for w in there[:AND_TERMS])
         attempts = [
-            _Attempt(match, takes_newest=True) for match in (together, _quoted(there[0].term))
+            _Attempt(match, takes_newest=True) for match in (together, quoted(there[0].term))
         ]
     if single:
         # A lone character begins a bigram, or ends its run and then stands alone in the index.
-        match = " AND ".join(f"{_quoted(t)}*" for t in single[:AND_TERMS])
+        match = " AND ".join(f"{quoted(t)}*" for t in single[:AND_TERMS])
         attempts.append(_Attempt(match, takes_newest=True))
     return attempts
 
@@ -247,7 +247,3 @@ def _snippet(text: str, terms: Sequence[str]) -> str:
         start = space + 1 if space >= 0 else start
     cut = " ".join(text[start : start + SNIPPET_CHARS].split())
     return ("… " if start else "") + cut + (" …" if start + SNIPPET_CHARS < len(text) else "")
-
-
-def _quoted(term: str) -> str:
-    return '"' + term.replace('"', "") + '"'

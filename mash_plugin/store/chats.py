@@ -224,3 +224,8 @@ def json_rows(values: Iterable[Sequence[str | int]]) -> str:
 def json_list(values: Iterable[str | int]) -> str:
     """A list as one bound parameter for json_each."""
     return compact_json(list(values))
+
+
+def quoted(words: str) -> str:
+    """The words as one phrase of the full-text syntax, whatever stands in them."""
+    return '"' + words.replace('"', "") + '"'

@@ -7,7 +7,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mash_plugin.chats import search
-from mash_plugin.chats.mentions import chats_mentioning_file
 from mash_plugin.chats.project import Project
 from mash_plugin.chats.search import search_chats
 from tests.chats.conftest import NOW, Chats
@@ -190,13 +189,12 @@ def test_chats_that_mention_a_file_name_it_as_a_whole_path(chats: Chats, tmp_pat
         chats.transcript(session).agent(text)
     chats.transcript("s-6", tmp_path / "other").agent("src/ledger.py elsewhere")
     chats.index.refresh_all(NOW)
-    with chats.database.reading() as db:
-        found = chats_mentioning_file(db, project, "src/ledger.py", 3, None)
-        assert {c.session_id for c in found} == {"s-1", "s-4"}
-        found = chats_mentioning_file(db, project, "src/ledger.py", 3, "s-1")
-        assert {c.session_id for c in found} == {"s-4"}
-        assert chats_mentioning_file(db, project, "文档/说明.md", 3, None) == []
-        assert chats_mentioning_file(db, project, '"; * %', 3, None) == []
+    found = chats.index.mentions.chats(project, "src/ledger.py", 3, None)
+    assert {c.session_id for c in found} == {"s-1", "s-4"}
+    found = chats.index.mentions.chats(project, "src/ledger.py", 3, "s-1")
+    assert {c.session_id for c in found} == {"s-4"}
+    assert chats.index.mentions.chats(project, "文档/说明.md", 3, None) == []
+    assert chats.index.mentions.chats(project, '"; * %', 3, None) == []
 
 
 def test_what_is_kept_of_a_file_follows_the_index(chats: Chats) -> None:
@@ -221,8 +219,6 @@ def test_what_is_kept_of_a_file_follows_the_index(chats: Chats) -> None:
 def test_a_file_with_a_chinese_name_is_found(chats: Chats) -> None:
     chats.transcript().agent("打开文档/说明.md 看看, 见 文档/说明.md。")
     chats.refresh()
-    with chats.database.reading() as db:
-        found = chats_mentioning_file(
-            db, Project(str(chats.project), None), "文档/说明.md", 3, None
-        )
+    project = Project(str(chats.project), None)
+    found = chats.index.mentions.chats(project, "文档/说明.md", 3, None)
     assert len(found) == 1

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from mash_plugin.chats.mentions import chats_mentioning_file
 from mash_plugin.chats.project import Project
 from mash_plugin.chats.question import names_of, stem, terms_of, word_of
 from mash_plugin.chats.ranking import Found, asked_of, ranked
@@ -219,8 +218,6 @@ def test_a_chat_where_the_person_named_the_file_is_hinted_first(chats: Chats) ->
         if number == 2:
             t.agent("and src/ledger.py again")
     chats.index.refresh_all(NOW)
-    with chats.database.reading() as db:
-        found = chats_mentioning_file(
-            db, Project(str(chats.project), None), "src/ledger.py", 3, None
-        )
+    project = Project(str(chats.project), None)
+    found = chats.index.mentions.chats(project, "src/ledger.py", 3, None)
     assert [chat.session_id for chat in found] == ["s-1", "s-2", "s-4"]

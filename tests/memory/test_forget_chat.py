@@ -4,7 +4,6 @@ import json
 
 import pytest
 
-from mash_plugin.chats.forget import forgotten_test
 from mash_plugin.chats.index import ChatIndex
 from mash_plugin.errors import ChatNotFound, Forgotten, StoreBusy
 from mash_plugin.memory import forget_chat as forgetting
@@ -16,18 +15,6 @@ SHOWN = (
     "INSERT INTO hook_files (session_id, reader, path, shown_id, shown_at)"
     " VALUES (:s, '', '/a', :id, 0)"
 )
-
-
-@pytest.fixture
-def memory(memory: Memory) -> Memory:
-    """With an index that asks the store what was forgotten, as the daemon's does."""
-    index = ChatIndex(
-        memory.call.chats.database,
-        memory.call.chats._roots,
-        is_forgotten=forgotten_test(memory.call.store),
-    )
-    memory.call = memory.call._replace(chats=index)
-    return memory
 
 
 def call(memory: Memory) -> Call:

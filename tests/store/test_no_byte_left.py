@@ -11,8 +11,6 @@ from typing import Any
 import apsw
 import pytest
 
-from mash_plugin.chats.forget import forgotten_test
-from mash_plugin.chats.index import ChatIndex
 from mash_plugin.cli.stopping import end_daemon
 from mash_plugin.errors import DaemonUnavailable, Forgotten
 from mash_plugin.memory import forget_chat as forgetting
@@ -72,17 +70,6 @@ def forget_of(record: Json) -> Json:
             "expected": {"id": record["id"], "revision": record["revision"]},
         },
     }
-
-
-@pytest.fixture
-def memory(memory: Memory) -> Memory:
-    index = ChatIndex(
-        memory.call.chats.database,
-        memory.call.chats._roots,
-        is_forgotten=forgotten_test(memory.call.store),
-    )
-    memory.call = memory.call._replace(chats=index)
-    return memory
 
 
 def chat(memory: Memory, name: str, count: int = 1) -> ClaudeTranscript:

@@ -5,8 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from mash_plugin.chats.forget import forgotten_test
-from mash_plugin.chats.index import ChatIndex
 from mash_plugin.memory import forget_chat as forgetting
 from mash_plugin.paths import Paths
 from mash_plugin.store import rewrite
@@ -18,17 +16,6 @@ from mash_plugin.store.restore import restore
 from tests.conftest import QUESTION, Memory, Shop
 from tests.support.bytes_left import files_with, word
 from tests.support.transcripts import ClaudeTranscript
-
-
-@pytest.fixture
-def memory(memory: Memory) -> Memory:
-    index = ChatIndex(
-        memory.call.chats.database,
-        memory.call.chats._roots,
-        is_forgotten=forgotten_test(memory.call.store),
-    )
-    memory.call = memory.call._replace(chats=index)
-    return memory
 
 
 def forget_record(memory: Memory, record_id: str) -> None:
