@@ -9,6 +9,9 @@ OFF_WORDS = frozenset({"off", "0", "false", "no"})
 ON_WORDS = frozenset({"on", "1", "true", "yes"})
 SWITCHES = ("MASH_RECORD_CAPTURE", "MASH_RECORD_RECALL", "MASH_FILE_RECALL", "MASH_INTERNAL")
 MARKER_SWITCHES = ("capture", "recall", "index")
+MARKER_FAULTS = 5
+MARKER_FAULT_CHARS = 60
+"""Lines of a repository's file are shown as far as a person needs to find them."""
 Tables = dict[str, object]
 _KEYS: Mapping[str, Mapping[str, str]] = {
     "records": dict.fromkeys(
@@ -119,14 +122,16 @@ def read_marker(text: str) -> tuple[frozenset[str], tuple[str, ...]]:
     off, faults = set(), []
     for line in lines:
         name, equals, value = (part.strip().strip("\"'") for part in line.partition("="))
-        key = name.lower()
+        key, shown = name.lower(), repr(line[:MARKER_FAULT_CHARS])
         if not equals or key not in MARKER_SWITCHES:
-            faults.append(f"{line!r} is none of off, capture = off, recall = off, index = off")
+            faults.append(f"{shown} is none of off, capture = off, recall = off, index = off")
         elif not is_on(value):
             off.add(key)
             if not is_off(value):
-                faults.append(f"{line!r} does not say on or off and counts as off")
-    return frozenset(off), tuple(faults)
+                faults.append(f"{shown} does not say on or off and counts as off")
+    more = len(faults) - MARKER_FAULTS
+    told = faults[:MARKER_FAULTS] + [f"{more} more lines like that"] * (more > 0)
+    return frozenset(off), tuple(told)
 
 
 def _settings(tables: Tables, switches: Mapping[str, str]) -> Settings:
@@ -195,7 +200,8 @@ def _entry_fault(entry: str, kind: str) -> str | None:
     host = entry.partition("/")[0]
     names_host = "." in host.strip(".") or ":" in host or host == "localhost"
     if kind == "projects" and names_host and ("/" in entry or ":" in entry):
-        return None
+        is_odd = any(mark in entry.removesuffix("/*") for mark in "*?")
+        return "holds a * elsewhere than as its last part, and does nothing" if is_odd else None
     wanted = "an absolute path" + (" or host/owner/name" if kind == "projects" else "")
     return f"is not {wanted} and does nothing"
 

@@ -251,6 +251,22 @@ def test_projects_are_denied_by_path_and_by_identity() -> None:
     assert not is_denied(None, ["/"])
 
 
+@pytest.mark.parametrize(
+    "entry", ["github.com/acme/*", "https://github.com/Acme/*", "git@github.com:acme/*"]
+)
+def test_a_star_in_the_last_place_names_every_repository_of_an_owner(entry: str) -> None:
+    assert is_denied(Project("/w/shop", SHOP), [entry])
+    assert not is_denied(Project("/w/shop", "github.com/acme2/shop"), [entry])
+    assert not is_denied(Project("/w/shop", None), [entry])
+
+
+def test_a_star_is_no_pattern_anywhere_else() -> None:
+    project = Project("/w/shop", SHOP)
+    assert is_denied(project, ["github.com/*"])
+    for entry in ("github.com/*/shop", "github.com/acme/sh*", "/w/*", "*", "/*", "*/*"):
+        assert not is_denied(project, [entry]), entry
+
+
 ALL = {"capture", "recall", "index"}
 
 
@@ -308,6 +324,43 @@ def test_a_marker_counts_at_the_projects_root_alone(tmp_path: Path) -> None:
 def test_a_folder_of_the_markers_name_switches_nothing_off(tmp_path: Path) -> None:
     (tmp_path / ".mash").mkdir()
     assert switched_off(Project(str(tmp_path), None)) == frozenset()
+
+
+@pytest.mark.parametrize("target", ["/etc/hostname", "../outside", "nothing"])
+def test_a_marker_that_leads_out_of_the_project_is_not_followed(
+    tmp_path: Path, target: str
+) -> None:
+    root = tmp_path / "shop"
+    root.mkdir()
+    (tmp_path / "outside").write_text("recall = off\nsecret line\n")
+    (root / ".mash").symlink_to(target)
+    off, faults = marker_at(str(root))
+    assert off == ALL
+    assert len(faults) == 1
+    assert "secret" not in faults[0]
+
+
+def test_a_marker_may_be_a_link_within_the_project(tmp_path: Path) -> None:
+    (tmp_path / "settings").write_text("recall = off\n")
+    (tmp_path / ".mash").symlink_to("settings")
+    assert marker_at(str(tmp_path)) == ({"recall"}, ())
+
+
+def test_a_marker_of_any_size_and_content_costs_little_and_is_told(tmp_path: Path) -> None:
+    marker = tmp_path / ".mash"
+    with marker.open("wb") as file:
+        file.truncate(1 << 40)
+    off, (fault,) = marker_at(str(tmp_path))
+    assert off == ALL
+    assert "longer than 4,096 bytes" in fault
+    marker.write_bytes(b"\x00\xff\x1b[2J\n" * 400)
+    off, faults = marker_at(str(tmp_path))
+    assert off == frozenset()
+    assert faults[-1] == "395 more lines like that"
+    assert all(fault.isprintable() and len(fault) < 160 for fault in faults)
+    marker.unlink()
+    os.mkfifo(marker)
+    assert marker_at(str(tmp_path)) == (frozenset(), ())
 
 
 def test_the_main_work_trees_marker_counts_in_the_linked_ones(tmp_path: Path) -> None:

@@ -52,6 +52,7 @@ def test_what_says_on_leaves_them_on_without_a_warning(tmp_path: Path, value: st
         ('[projects]\nno_index = ["./shop"]\n', "'./shop' is not an absolute path"),
         ('[projects]\nno_recall = ["~bob/shop"]\n', "'~bob/shop' is not an absolute path"),
         ('[projects]\nno_capture = ["/w/*"]\n', "'/w/*' is taken as it stands"),
+        ('[projects]\ndeny = ["a.b/*/c"]\n', "'a.b/*/c' holds a * elsewhere"),
         ('[chats.roots]\nclaude = ["a.b/c"]\n', "'a.b/c' is not an absolute path"),
     ],
 )
@@ -62,7 +63,9 @@ def test_what_has_no_effect_is_told(tmp_path: Path, text: str, word: str) -> Non
 
 
 def test_a_file_without_faults_has_no_warnings(tmp_path: Path) -> None:
-    entries = '"/w", "~", "~/w", "github.com/a/b", "git@github.com:a/b.git", "localhost/srv/x"'
+    entries = (
+        '"/w", "~", "~/w", "github.com/a/b", "git@github.com:a/b.git", "localhost/srv/x", "a.b/c/*"'
+    )
     text = f"""
         [records]
         enabled = true
@@ -78,7 +81,7 @@ def test_a_file_without_faults_has_no_warnings(tmp_path: Path) -> None:
     """
     settings = read(tmp_path, text)
     assert settings.warnings == ()
-    assert (len(settings.deny), settings.no_index) == (6, ("/one",))
+    assert (len(settings.deny), settings.no_index) == (7, ("/one",))
 
 
 def test_the_status_tells_what_is_off_in_the_askers_project(place: Place) -> None:
