@@ -6,6 +6,7 @@ from typing import Protocol
 
 from mash_plugin.agents.claude import setup as claude
 from mash_plugin.agents.codex import setup as codex
+from mash_plugin.agents.listing import Listed
 from mash_plugin.agents.plugin import Before, HookTrust, Installed, Place
 
 
@@ -21,6 +22,8 @@ class Host(Protocol):
     """What to tell the person when hooks are new or changed; empty when nothing is needed."""
     REVIEW_COMMAND: str
     """How hooks that do not run are made to run."""
+    UPDATE: str
+    """The host's own command that brings its newest version."""
 
     def find_place(self, environ: Mapping[str, str]) -> Place: ...
     def inspect(
@@ -32,6 +35,8 @@ class Host(Protocol):
     def may_save(self, place: Place) -> bool: ...
     def allow_saving(self, place: Place) -> None: ...
     def hook_trust(self, place: Place, environ: Mapping[str, str]) -> list[HookTrust]: ...
+    def list_plugins(self, place: Place, environ: Mapping[str, str]) -> list[Listed]: ...
+    def remove_command(self, plugin_id: str) -> str: ...
 
 
 HOSTS: tuple[Host, ...] = (claude, codex)

@@ -16,6 +16,9 @@ from mash_plugin.agents import json_text
 from mash_plugin.agents.claude import HOME_FOLDER as HOME_FOLDER
 from mash_plugin.agents.claude import NAME, permission
 from mash_plugin.agents.claude import ROOT_VARIABLE as ROOT_VARIABLE
+from mash_plugin.agents.claude.listing import UPDATE as UPDATE
+from mash_plugin.agents.claude.listing import list_plugins as list_plugins
+from mash_plugin.agents.claude.listing import remove_command as remove_command
 from mash_plugin.agents.claude.permission import allow_saving as allow_saving
 from mash_plugin.agents.claude.permission import may_save as may_save
 from mash_plugin.agents.plugin import (

@@ -19,6 +19,9 @@ from typing import IO, Any
 from mash_plugin.agents.codex import HOME_FOLDER as HOME_FOLDER
 from mash_plugin.agents.codex import NAME
 from mash_plugin.agents.codex import ROOT_VARIABLE as ROOT_VARIABLE
+from mash_plugin.agents.codex.listing import UPDATE as UPDATE
+from mash_plugin.agents.codex.listing import list_plugins as list_plugins
+from mash_plugin.agents.codex.listing import remove_command as remove_command
 from mash_plugin.agents.codex.permission import allow_saving as allow_saving
 from mash_plugin.agents.codex.permission import may_save as may_save
 from mash_plugin.agents.plugin import (
@@ -50,7 +53,7 @@ Codex does not run new or changed hooks until you have reviewed them. Start `cod
 it shows 'Hooks need review' by itself; look at the hooks of mash and trust them.
 Later you find them by typing /hooks. Until then they stay off."""
 HOOK_STATE = "hooks.state"
-APP_SERVER_TIMEOUT_S = 20
+APP_SERVER_TIMEOUT_S = 10
 
 
 def find_place(environ: Mapping[str, str]) -> Place:
