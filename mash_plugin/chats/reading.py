@@ -56,9 +56,9 @@ def chat_by_session(db: Connection, session_id: str) -> Chat | None:
     return None if row is None else as_chat(row)
 
 
-def project_places(db: Connection) -> list[tuple[str, str]]:
-    """Every folder that a repository's chats took place in, with the repository's identity."""
-    return [(path, identity) for path, identity in db.all(SQL.project_places)]
+def places_of(db: Connection, identity: str) -> list[str]:
+    """Every folder that chats of a repository took place in."""
+    return [path for (path,) in db.all(SQL.places_of, {"identity": identity})]
 
 
 def chats_of_message(db: Connection, message_id: str) -> list[Chat]:

@@ -7,7 +7,7 @@ from mash_plugin.chats import reading, search
 from mash_plugin.chats.reading import Chat, StoredMessage
 from mash_plugin.errors import ChatNotFound, MessageNotFound
 from mash_plugin.memory.call import Call
-from mash_plugin.memory.denied import Denied
+from mash_plugin.memory.denied import Denied, refuse_source
 from mash_plugin.memory.masking import Masking, masking
 from mash_plugin.memory.scopes import scope_of
 from mash_plugin.records.budget import page, size_of
@@ -62,7 +62,7 @@ def get_chat(call: Call, request: dict[str, Any]) -> dict[str, Any]:
         chat = reading.chat_of(db, request["id"])
         if chat is None:
             raise ChatNotFound(f"No chat {request['id']!r} in the index; see list_chats.")
-        Denied(call).refuse_chat(chat)
+        refuse_source(call, chat)
         if request.get("message_id"):
             message = reading.message_by_id(db, request["message_id"], chat.id)
             if message is None or message.chat_id != chat.id:
@@ -107,8 +107,9 @@ def search_chats(call: Call, request: dict[str, Any]) -> dict[str, Any]:
 
 def _denied(call: Call, scope: Scope | None) -> Denied:
     """What to leave out of a list. Raises RecordsDisabled where that is all of it."""
-    denied = Denied(call)
+    denied = Denied(call, "index")
     if scope is not None:
+        Denied(call).refuse_scope(scope)
         denied.refuse_scope(scope)
     return denied
 

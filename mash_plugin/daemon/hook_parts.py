@@ -6,7 +6,7 @@ from itertools import islice
 from typing import Any
 
 from mash_plugin.chat_ids import chat_id
-from mash_plugin.chats.project import Project, is_denied, shared_place
+from mash_plugin.chats.project import Project, is_denied, shared_place, switched_off
 from mash_plugin.chats.reading import Chat, messages_newest_first, recent_chats
 from mash_plugin.daemon.lanes import Lane, Part
 from mash_plugin.memory.call import Call
@@ -174,9 +174,14 @@ def last_said(call: Call, agent: str, session_id: str) -> Part[str | None]:
 
 
 def _hints(call: Call, chats: list[Chat]) -> list[ChatHint]:
-    """Without those of another clone that the person left out."""
-    if deny := call.settings.deny:
-        places = [(chat, chat.project_path or "/") for chat in chats]
-        chats = [c for c, p in places if not is_denied(Project(p, None, shared_place(p)), deny)]
+    """Without those of a clone that the person left out, or whose chats are not to be read."""
+    chats = [chat for chat in chats if not _is_left_out(call, chat)]
     shown = masking(call.settings).needed_for([chat.title or "" for chat in chats])
     return [ChatHint(c.id, c.source, shown(c.title or ""), c.last_active_at) for c in chats]
+
+
+def _is_left_out(call: Call, chat: Chat) -> bool:
+    path = chat.project_path or "/"
+    project = Project(path, chat.repository_identity, shared_place(path))
+    unread = (*call.settings.deny, *call.settings.no_index)
+    return is_denied(project, unread) or "index" in switched_off(project)

@@ -24,7 +24,7 @@ from mash_plugin.errors import (
     TooLarge,
 )
 from mash_plugin.memory.call import Call
-from mash_plugin.memory.denied import Denied, refuse_unread
+from mash_plugin.memory.denied import refuse_source, refuse_unread
 from mash_plugin.memory.scopes import chat_in_scope
 from mash_plugin.privacy.credentials import mask
 from mash_plugin.privacy.spans import PRIVATE_MARK
@@ -126,7 +126,7 @@ def _resolve(
             f"No transcript of session {citation['session_id']!r} is known. Take the session ID"
             " that the session start told you, or cite a message_id from search_chats."
         )
-    Denied(call).refuse_chat(chat)
+    refuse_source(call, chat)
     chat_in_scope(scope, [chat])
     if citation["purpose"] == "endorsement":
         return _newest_endorsement(db, call, citation, chat)
@@ -141,7 +141,7 @@ def _from_message(db: Connection, call: Call, scope: Scope, citation: dict[str, 
             " or cite your own session by session_id."
         )
     chat = chat_in_scope(scope, chats)
-    Denied(call).refuse_chat(chat)
+    refuse_source(call, chat)
     message = message_by_id(db, citation["message_id"], chat.id)
     assert message is not None  # noqa: S101 - the same snapshot has its chats
     quote = find_quote(citation["quote"], message.text)

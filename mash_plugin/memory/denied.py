@@ -1,45 +1,72 @@
 """What the person left out by `[projects] deny`: the tools show, find and save nothing of it."""
 
 import os
-from functools import cached_property
+from collections.abc import Iterable
+from typing import Literal
 
-from mash_plugin.chats.project import Project, is_denied, named_folder, project_of, shared_place
-from mash_plugin.chats.reading import Chat, chat_of, project_places
-from mash_plugin.chats.switches import why_unread
+from mash_plugin.chats.project import (
+    Project,
+    is_denied,
+    named_folder,
+    project_of,
+    shared_place,
+    switched_off,
+)
+from mash_plugin.chats.reading import Chat, chat_of, places_of
+from mash_plugin.chats.switches import LISTS, what_is_off, why_unread
 from mash_plugin.config import Settings
 from mash_plugin.errors import RecordsDisabled
 from mash_plugin.memory.call import Call
 from mash_plugin.records.model import Scope
 
+Switch = Literal["capture", "recall", "index"]
+_MEANS: dict[Switch | None, str] = {
+    None: "nothing of it is shown or saved. Nothing was deleted either; only the person should"
+    " change that list.",
+    "capture": "nothing of it is saved. Only the person should change that.",
+    "recall": "no record of it is recalled. Only the person should change that.",
+    "index": "its chats are not read, and what was read before is neither shown nor cited. Only the"
+    " person should change that; `mash forget-project` removes what was read.",
+}
+
 
 class Denied:
-    """Tells for one call which scopes and chats are left out; costs nothing without a list."""
+    """Tells for one call which scopes and chats are left out; costs nothing without a list.
 
-    def __init__(self, call: Call) -> None:
+    Of everything, or of one thing that lists in the settings and `.mash` files can switch off.
+    """
+
+    def __init__(self, call: Call, what: Switch | None = None) -> None:
         self._call = call
-        self._deny = call.settings.deny
+        self._what = what
+        self._entries = call.settings.deny
+        if what is not None:
+            self._entries += getattr(call.settings, LISTS[what])
+        self._known: dict[tuple[str, str], bool] = {}
 
     def has_scope(self, kind: str, value: str) -> bool:
         """Whether a scope belongs to a project that is left out."""
-        if not self._deny or kind == "personal":
+        if kind == "personal" or self._is_nothing_off:
             return False
-        if kind == "repository":
-            return self._has_identity(value)
-        if kind == "local_project":
-            return is_denied(_at(value), self._deny) or is_denied(project_of(value), self._deny)
-        return self.has_chat_id(value)
+        key = (kind, value)
+        if key not in self._known:
+            self._known[key] = self._has_scope(kind, value)
+        return self._known[key]
 
     def has_chat(self, chat: Chat) -> bool:
         """Whether a chat took place in a project that is left out."""
-        if not self._deny:
+        if self._is_nothing_off:
             return False
-        if is_denied(_at(chat.project_path or "", chat.repository_identity), self._deny):
-            return True
-        return chat.repository_identity is not None and self._has_identity(chat.repository_identity)
+        path, identity = chat.project_path or "", chat.repository_identity
+        key = ("chat at", f"{path}\n{identity}")
+        if key not in self._known:
+            is_off = self._has_project(_at(path, identity))
+            self._known[key] = is_off or (identity is not None and self._has_identity(identity))
+        return self._known[key]
 
     def has_chat_id(self, chat_id: str) -> bool:
         """The same for a chat by its ID; an unknown one is not left out."""
-        if not self._deny:
+        if self._is_nothing_off:
             return False
         with self._call.chats.database.reading() as db:
             chat = chat_of(db, chat_id)
@@ -53,41 +80,75 @@ class Denied:
     def refuse_chat(self, chat: Chat) -> None:
         """Raise RecordsDisabled for a chat that is left out."""
         if self.has_chat(chat):
-            raise self.refusal(f"chat {chat.id}")
+            place = _at(chat.project_path or "", chat.repository_identity)
+            raise self.refusal(f"chat {chat.id}", place)
 
-    def refusal(self, what: str) -> RecordsDisabled:
+    def refusal(self, what: str, place: Project | None = None) -> RecordsDisabled:
         """What to answer for a record, a chat or a scope that is left out."""
-        return RecordsDisabled(
-            f"The {what} is left out by [projects] deny in {self._call.settings.file}: nothing of"
-            " it is shown or saved. Nothing was deleted either; only the person should change"
-            " that list."
-        )
+        settings = self._call.settings
+        where = f"[projects] deny in {settings.file}"
+        why = [off.why for off in what_is_off(place, settings) if off.what == self._what]
+        if why:
+            where = f"the settings ({why[0]})"
+        elif self._what is not None:
+            where = f"[projects] {LISTS[self._what]} or deny in {settings.file}"
+            where += ", or by a .mash file of that project"
+        return RecordsDisabled(f"The {what} is left out by {where}: {_MEANS[self._what]}")
+
+    @property
+    def _is_nothing_off(self) -> bool:
+        return not self._entries and self._what is None
+
+    def _has_scope(self, kind: str, value: str) -> bool:
+        if kind == "repository":
+            return self._has_identity(value)
+        if kind == "local_project":
+            return self._has_project(_at(value)) or self._has_project(project_of(value))
+        return self.has_chat_id(value)
+
+    def _has_project(self, project: Project | None) -> bool:
+        if is_denied(project, self._entries):
+            return True
+        return self._what is not None and self._what in switched_off(project)
 
     def _has_identity(self, identity: str) -> bool:
-        return is_denied(Project("", identity), self._deny) or identity in self._by_path
+        """Whether a repository is named, or its clones are left out and none is left."""
+        key = ("repository", identity)
+        if key not in self._known:
+            is_named = is_denied(Project("", identity), self._entries)
+            self._known[key] = is_named or self._has_all_clones(identity)
+        return self._known[key]
 
-    @cached_property
-    def _by_path(self) -> frozenset[str]:
-        """Repositories whose clones lie in folders that are left out, and nowhere else."""
-        paths = [entry for entry in self._deny if entry.startswith(("/", "~"))]
-        if not paths:
-            return frozenset()
+    def _has_all_clones(self, identity: str) -> bool:
+        paths = [entry for entry in self._entries if entry.startswith(("/", "~"))]
+        if not paths and self._what is None:
+            return False
         with self._call.chats.database.reading() as db:
-            places = project_places(db)
+            places = set(places_of(db, identity))
         projects = [project_of(named_folder(path)) for path in paths]
-        places += [(p.root, p.identity) for p in projects if p and p.identity]
-        denied, allowed = set(), set()
-        for path, identity in places:
-            if is_denied(_at(path), paths):
-                denied.add(identity)
-            elif os.path.isdir(path):
-                allowed.add(identity)
-        return frozenset(denied - allowed)
+        places |= {p.root for p in projects if p and p.identity == identity}
+        off = {place for place in places if self._has_project(_at(place))}
+        return bool(off) and not any(os.path.isdir(place) for place in places - off)
 
 
 def _at(path: str, identity: str | None = None) -> Project:
     """What is known of a folder that may be gone by now."""
     return Project(path, identity, shared_place(path) if path else None)
+
+
+def refuse_source(call: Call, chat: Chat) -> None:
+    """Raise RecordsDisabled where nothing that was said in a chat may be cited."""
+    Denied(call).refuse_chat(chat)
+    Denied(call, "index").refuse_chat(chat)
+
+
+def refuse_saving(call: Call, scope: Scope, chat_ids: Iterable[str]) -> None:
+    """Raise RecordsDisabled where nothing may be saved in a scope, or of what these chats say."""
+    denied = Denied(call, "capture")
+    denied.refuse_scope(scope)
+    for chat_id in chat_ids:
+        if denied.has_chat_id(chat_id):
+            raise denied.refusal(f"chat {chat_id}")
 
 
 def refuse_unread(settings: Settings, project: Project | None) -> None:

@@ -7,6 +7,7 @@ from mash_plugin.chats.reading import chat_by_session, messages_newest_first
 from mash_plugin.errors import ScopeMismatch
 from mash_plugin.memory.call import Call
 from mash_plugin.memory.cite import resolve_citations
+from mash_plugin.memory.denied import refuse_saving
 from mash_plugin.memory.private import refuse_private, refuse_repeated
 from mash_plugin.memory.scopes import known_chat
 from mash_plugin.records.authority import Cited, warnings_of
@@ -61,11 +62,14 @@ class Draft(NamedTuple):
 def prepare(call: Call, scope: Scope, request: Json, field: str = "change") -> Draft:
     """The draft of a request with `body` and `evidence`; `field` is its name in messages.
 
-    Raises PrivateText, CredentialText, or what `resolve_citations` raises.
+    Raises RecordsDisabled, PrivateText, CredentialText, or what `resolve_citations` raises.
     """
     recorded_by = request["body"].get("recorded_by") or call.caller.agent or "unknown"
     request = {**request, "body": {**request["body"], "recorded_by": recorded_by}}
-    return Draft(scope, _body_of(request["body"]), cite(call, scope, request, field))
+    refuse_saving(call, scope, ())
+    cites = cite(call, scope, request, field)
+    refuse_saving(call, scope, (e.chat_id for e in cites.evidence))
+    return Draft(scope, _body_of(request["body"]), cites)
 
 
 def cite(call: Call, scope: Scope, request: Json, field: str = "change") -> Cites:

@@ -11,7 +11,7 @@ from mash_plugin.errors import (
     SourceChanged,
 )
 from mash_plugin.memory.call import Call
-from mash_plugin.memory.denied import Denied
+from mash_plugin.memory.denied import Denied, refuse_saving, refuse_source
 from mash_plugin.memory.drafts import Draft, prepare
 from mash_plugin.memory.operation import Operation
 from mash_plugin.memory.private import refuse_private, refuse_repeated
@@ -90,10 +90,10 @@ def extract_records(call: Call, request: Json) -> Json:
 
 def _chat_to_review(call: Call, chat_id: str, scope: Scope) -> Chat:
     """The chat with what its transcript holds by now; raises where it may not be reviewed so."""
-    denied = Denied(call)
-    denied.refuse_scope(scope)
+    Denied(call).refuse_scope(scope)
     chat = known_chat(call.chats, chat_id)
-    denied.refuse_chat(chat)
+    refuse_source(call, chat)
+    refuse_saving(call, scope, [chat.id])
     chat_in_scope(scope, [chat])
     for agent, path in _transcripts(call, chat):
         call.chats.refresh_path(agent, path, call.now)

@@ -33,6 +33,7 @@ def recall_records(call: Call, request: dict[str, Any]) -> Item:
 
     scope = scope_of(request["scope"])
     Denied(call).refuse_scope(scope)
+    Denied(call, "recall").refuse_scope(scope)
     file = request.get("file")
     scopes = [scope]
     # Personal records are never added for a file.

@@ -11,7 +11,7 @@ from mash_plugin.errors import (
     RuleBroken,
 )
 from mash_plugin.memory.call import Call
-from mash_plugin.memory.denied import Denied
+from mash_plugin.memory.denied import Denied, refuse_saving
 from mash_plugin.memory.drafts import Draft, cite, prepare, saving_session, tokens_of
 from mash_plugin.memory.forget import KEEP_HIDDEN_MS, after_removal, remove_record
 from mash_plugin.memory.heads import intact_revision, visible_head
@@ -187,6 +187,7 @@ def _retired(current: Revision, draft: Draft, now: int) -> Revision:
 def _confirm(call: Call, operation: Operation, change: Json) -> Json:
     head, current = _read_expected(call, operation, change["expected"])
     cites = cite(call, head.scope, change)
+    refuse_saving(call, head.scope, (e.chat_id for e in cites.evidence))
     with call.store.writing() as db:
         if replay := operation.replay(db):
             return replay

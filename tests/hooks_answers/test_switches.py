@@ -136,7 +136,21 @@ def test_without_the_index_nothing_asks_to_save(told):
         assert prompt == ""
     (told.project / ".mash").unlink()
     _config(told, f'[projects]\nno_index = ["{told.project}"]\n')
-    _assert_no_capture(told, "s-x")
+    start, prompt, read = _all(told, "s-x")
+    assert "Keep a.py small." in start + read
+    assert "Saving memory" not in start
+    assert prompt == ""
+
+
+def test_chats_that_are_not_to_be_read_are_not_named_either(told):
+    for switch in (f'no_index = ["{told.project}"]', 'no_index = ["github.com/acme/*"]'):
+        _config(told, f"[projects]\n{switch}\n")
+        assert "What is a.py for?" not in "".join(_all(told, f"s-{switch}"))
+    _config(told, "")
+    (told.project / ".mash").write_text("index = off\n")
+    assert "What is a.py for?" not in "".join(_all(told, "s-m"))
+    (told.project / ".mash").unlink()
+    assert "What is a.py for?" in "".join(_all(told, "s-n"))
 
 
 def test_chats_of_a_clone_that_is_left_out_are_not_named_in_another(told):

@@ -7,6 +7,7 @@ import pytest
 
 from mash_plugin.daemon import chats
 from mash_plugin.errors import MashError, RecordsDisabled
+from mash_plugin.memory.extraction import get_extraction_checkpoint
 from mash_plugin.protocol import validate
 from tests.conftest import CHOICE, QUESTION, SHOP, Json, Memory, Shop
 from tests.support.transcripts import ClaudeTranscript, write_repository
@@ -195,3 +196,103 @@ def test_an_unknown_session_is_still_an_unknown_session(memory: Memory, shop: Sh
     with pytest.raises(MashError) as caught:
         memory.candidate("New?", "s-404")
     assert caught.value.code == "session_not_found"
+
+
+def list_capture(memory: Memory, folder: Path) -> None:
+    memory.set(no_capture=(str(folder),), file=CONFIG)
+
+
+def list_owner(memory: Memory, _folder: Path) -> None:
+    memory.set(no_capture=("github.com/acme/*",), file=CONFIG)
+
+
+def mark_capture(_memory: Memory, folder: Path) -> None:
+    (folder / ".mash").write_text("capture = off\n")
+
+
+@pytest.mark.parametrize("switch", [list_capture, list_owner, mark_capture])
+def test_nothing_is_saved_of_a_project_without_capture(
+    memory: Memory,
+    shop: Shop,
+    saved: dict[str, str],
+    switch: Callable[[Memory, Path], None],
+) -> None:
+    switch(memory, memory.projects / "w" / "shop")
+    said = {"message_id": shop.choice, "quote": CHOICE}
+    body = {"statement": "New?", "details": {"kind": "decision", "state": "proposed"}}
+    review: Json = {"chat_id": shop.chat, "scope": REPOSITORY}
+    head = {"id": saved["shop"], "revision": 1}
+    calls: list[Callable[[], Json]] = [
+        lambda: memory.candidate("New?"),
+        lambda: memory.candidate("New?", scope={"kind": "personal"}),
+        lambda: memory.create(body, [said], scope={"kind": "chat", "id": shop.chat}),
+        lambda: memory.change("revise", head, body=body, evidence=[said]),
+        lambda: memory.change("confirm", head, evidence=[said]),
+        lambda: get_extraction_checkpoint(
+            memory.call, validate("get_extraction_checkpoint", review)
+        ),
+    ]
+    for number, call in enumerate(calls):
+        with pytest.raises(RecordsDisabled) as caught:
+            pytest.fail(f"call {number} answered {call()}")
+        assert "no_capture" in caught.value.message
+    assert memory.count_records() == 4
+    assert memory.recall(scope=REPOSITORY)["records"]
+    assert memory.change("forget", head)["forgotten"]
+
+
+def test_no_record_of_a_project_without_recall_is_recalled_but_lists_show_it(
+    memory: Memory, saved: dict[str, str]
+) -> None:
+    (memory.projects / "w" / "shop" / ".mash").write_text("recall = off\n")
+    folder = {"kind": "local_project", "path": str(memory.projects / "w" / "shop")}
+    for scope in (REPOSITORY, folder):
+        with pytest.raises(RecordsDisabled, match="no_recall"):
+            memory.recall(scope=scope)
+        assert memory.pages(scope=scope, include_inactive=True)["records"]
+    other = {"kind": "local_project", "path": str(memory.projects / "w2" / "shop")}
+    assert memory.recall(scope=other)["records"]
+    assert memory.candidate("New?")["id"]
+
+
+def test_what_was_read_before_a_project_went_unread_is_neither_shown_nor_cited(
+    memory: Memory, shop: Shop, saved: dict[str, str]
+) -> None:
+    marker = memory.projects / "w" / "shop" / ".mash"
+    marker.write_text("index = off\n")
+    assert [c["session_id"] for c in ask(memory, "list_chats")["chats"]] == ["s-9"]
+    hits = ask(memory, "search_chats", query="vector store locally")["hits"]
+    assert {hit["chat_id"] for hit in hits} == {"claude-code-s-9"}
+    calls: list[Callable[[], Json]] = [
+        lambda: ask(memory, "get_chat", id=shop.chat),
+        lambda: ask(memory, "search_chats", query="qdrant", scope=REPOSITORY),
+        lambda: memory.create(
+            {"statement": "New?", "details": {"kind": "decision", "state": "proposed"}},
+            [{"message_id": shop.choice, "quote": CHOICE}],
+            scope={"kind": "personal"},
+        ),
+    ]
+    for number, call in enumerate(calls):
+        with pytest.raises(RecordsDisabled) as caught:
+            pytest.fail(f"call {number} answered {call()}")
+        assert "mash forget-project" in caught.value.message
+    assert memory.recall(scope=REPOSITORY)["records"]
+    marker.unlink()
+    assert len(ask(memory, "list_chats")["chats"]) == 2
+
+
+def test_a_marker_in_one_clone_leaves_the_repository_to_the_others(
+    memory: Memory, saved: dict[str, str]
+) -> None:
+    clone = memory.projects / "w3" / "shop"
+    ClaudeTranscript(memory.claude_root, str(clone), "s-6").person(QUESTION)
+    memory.index()
+    (memory.projects / "w" / "shop" / ".mash").write_text("")
+    assert memory.candidate("New?", "s-6")["id"]
+    with pytest.raises(RecordsDisabled):
+        memory.candidate("Newer?", "s-1")
+    shown = {c["session_id"] for c in ask(memory, "list_chats")["chats"]}
+    assert shown == {"s-6", "s-9"}
+    (clone / ".mash").write_text("off")
+    with pytest.raises(RecordsDisabled):
+        memory.recall(scope=REPOSITORY)

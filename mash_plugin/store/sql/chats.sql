@@ -127,9 +127,9 @@ SELECT c.chat_id, c.source, c.session_id, c.title, c.project_path, c.repository_
        c.started_at, c.last_active_at, c.fingerprint, c.is_subagent, c.message_count, c.chat_no
 FROM chats AS c WHERE c.session_id = :session_id ORDER BY c.last_active_at DESC LIMIT 1;
 
--- name: project_places  where the repositories of chats were checked out
-SELECT DISTINCT project_path, repository_identity FROM chats
-WHERE project_path IS NOT NULL AND repository_identity IS NOT NULL;
+-- name: places_of  where a repository was checked out
+SELECT DISTINCT project_path FROM chats
+WHERE repository_identity = :identity AND project_path IS NOT NULL;
 
 -- name: chats_of_message
 SELECT c.chat_id, c.source, c.session_id, c.title, c.project_path, c.repository_identity,
