@@ -76,6 +76,12 @@ def shared_place(folder: str) -> str:
     return (_main_root(folder, git_folder) if git_folder else None) or folder
 
 
+def git_folders(root: str) -> tuple[str, str] | None:
+    """The folder with this work tree's own HEAD and index, and the one with the settings."""
+    common = _git_folder(root)
+    return (_own_git_folder(root, common), common) if common else None
+
+
 def normalise_remote(url: str, base: str = "/") -> str | None:
     """`host/path` of a remote: no user, password, port or `.git`; None when it names nothing.
 
@@ -166,7 +172,7 @@ def _marker(path: str) -> tuple[frozenset[str], tuple[str, ...]]:
         return frozenset(), ()
     if found.st_size > MARKER_BYTES:
         return _all_off(f"is longer than {MARKER_BYTES:,} bytes")
-    text = _read_file(path, MARKER_BYTES)
+    text = read_file(path, MARKER_BYTES)
     return _all_off("cannot be read") if text is None else read_marker(text)
 
 
@@ -202,14 +208,22 @@ def _git_folder(folder: str) -> str | None:
         return None
     if stat.S_ISDIR(mode):
         return place if os.path.exists(os.path.join(place, "HEAD")) else None
-    line = _read_file(place, 8_192)
+    line = read_file(place, 8_192)
     if line is None or not line.startswith("gitdir:"):
         return None
     git_folder = os.path.normpath(os.path.join(folder, line[len("gitdir:") :].strip()))
-    common = _read_file(os.path.join(git_folder, "commondir"), 8_192)
+    common = read_file(os.path.join(git_folder, "commondir"), 8_192)
     if common is not None:
         git_folder = os.path.normpath(os.path.join(git_folder, common.strip()))
     return git_folder if os.path.isdir(git_folder) else None
+
+
+def _own_git_folder(folder: str, common: str) -> str:
+    place = os.path.join(folder, ".git")
+    if common == place:
+        return place
+    line = read_file(place, 8_192) or ""
+    return os.path.normpath(os.path.join(folder, line[len("gitdir:") :].strip()))
 
 
 def _main_root(folder: str, common: str) -> str | None:
@@ -217,9 +231,8 @@ def _main_root(folder: str, common: str) -> str | None:
     place = os.path.join(folder, ".git")
     if common == place:
         return None
-    line = _read_file(place, 8_192) or ""
-    own = os.path.normpath(os.path.join(folder, line[len("gitdir:") :].strip()))
-    back = _read_file(os.path.join(own, "gitdir"), 8_192) if own != common else None
+    own = _own_git_folder(folder, common)
+    back = read_file(os.path.join(own, "gitdir"), 8_192) if own != common else None
     if back is None:
         return None
     if os.path.realpath(os.path.join(own, back.strip())) != os.path.realpath(place):
@@ -232,16 +245,16 @@ def _main_of(common: str) -> str:
     """The folder that a repository is checked out in; a bare one stands for itself."""
     if os.path.basename(common) == ".git":
         return os.path.dirname(common)
-    values = _git_values(_read_file(os.path.join(common, "config"), _READ_LIMIT) or "")
+    values = _git_values(read_file(os.path.join(common, "config"), _READ_LIMIT) or "")
     named = next((v for s, _, k, v in values if (s, k) == ("core", "worktree")), "")
     return os.path.normpath(os.path.join(common, named))
 
 
 def _identity(root: str, git_folder: str) -> str | None:
-    settings = _read_file(os.path.join(git_folder, "config"), _READ_LIMIT)
+    settings = read_file(os.path.join(git_folder, "config"), _READ_LIMIT)
     if settings is None:
         return None
-    own = _read_file(_own_settings(), _READ_LIMIT)
+    own = read_file(_own_settings(), _READ_LIMIT)
     url = _origin_url(settings, own or "")
     return normalise_remote(url, root) if url else None
 
@@ -339,7 +352,7 @@ def _path_parts(path: str) -> list[str]:
     return [p for p in parts if p]
 
 
-def _read_file(path: str, limit: int) -> str | None:
+def read_file(path: str, limit: int) -> str | None:
     """A small regular file, or None; a pipe or a device in its place is not waited for."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
