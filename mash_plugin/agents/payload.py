@@ -7,6 +7,9 @@ from typing import Any
 from mash_plugin.agents.events import HookEvent
 from mash_plugin.compact_json import compact_json
 
+CHECK_SESSION = "mash-check"
+"""The session that `mash init` starts to see a hook answer; nothing of it is kept."""
+CHECK_TEXT = "The hooks of mash answer."
 _SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,199}")
 # Compiled when a prompt comes; a session start does not wait for it.
 _TAG = r"\s*<[a-z]+(?:[-_][a-z]+)+[\s>]"

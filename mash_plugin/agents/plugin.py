@@ -88,6 +88,8 @@ def run_client(command: list[str], environ: Mapping[str, str]) -> str:
             capture_output=True,
             timeout=COMMAND_TIMEOUT_S,
             check=False,
+            # Its own session: a ^C at the terminal must not end it while it writes settings.
+            start_new_session=True,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise Internal(

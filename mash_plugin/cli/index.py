@@ -1,11 +1,11 @@
-"""`mash index`: read new transcripts now, in the daemon, with a progress bar on stderr."""
+"""`mash index`: read new transcripts now, in the daemon, with progress on stderr."""
 
-import sys
 import time
 from typing import Any
 
 import click
 
+from mash_plugin.cli.progress import Progress
 from mash_plugin.errors import Internal
 
 POLL_S = 0.15
@@ -29,27 +29,25 @@ def run_index() -> str:
 
     run = client.call("index", {})["run"]
     # Progress goes to stderr, so that stdout can be read by a program.
-    with click.progressbar(
-        length=0, label="Reading chats", file=sys.stderr, show_pos=False, update_min_steps=1
-    ) as bar:
+    progress = Progress("Reading chats")
+    try:
         while True:
             state = client.call("index_progress", {})
-            _show(bar, state.get("progress"))
+            _show(progress, state.get("progress"))
             if state.get("run") != run or not state.get("running"):
                 break
             time.sleep(POLL_S)
-        if not state.get("error"):
-            bar.length = bar.length or 1  # nothing to read is all of it
-            bar.update(bar.length - bar.pos)
+    finally:
+        progress.end()
     if state.get("error"):
         raise Internal(str(state["error"].get("message")))
     return _summary(state.get("report") or {})
 
 
-def _show(bar: Any, progress: dict[str, Any] | None) -> None:  # noqa: ANN401 - click's own type
-    if progress and progress["bytes_total"]:
-        bar.length = progress["bytes_total"]
-        bar.update(progress["bytes"] - bar.pos)
+def _show(progress: Progress, told: dict[str, Any] | None) -> None:
+    told = told or {"bytes": 0, "bytes_total": 0, "files": 0, "files_total": 0}
+    files = f"{told['files']:,} of {told['files_total']:,} files"
+    progress.show(told["bytes"], told["bytes_total"], files)
 
 
 def _summary(report: dict[str, Any]) -> str:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 from mash_plugin.agents import agent_named
 from mash_plugin.agents.events import Agent, HookEvent
-from mash_plugin.agents.payload import read_payload
+from mash_plugin.agents.payload import CHECK_SESSION, CHECK_TEXT, read_payload
 from mash_plugin.chats.project import Project, is_denied, project_of, switched_off
 from mash_plugin.daemon import clock
 from mash_plugin.daemon import hook_parts as parts
@@ -88,6 +88,9 @@ def answer(
         event = host.parse_event(name, read_payload(body)) if host else None
         if host is None or event is None:
             return b""
+        if event.session_id == CHECK_SESSION:
+            node.call(Caller(event.agent, event.session_id), 0, switches)  # the store must be open
+            return host.wrap_context(event, CHECK_TEXT)
         hook = _prepare(node, name, host, event, switches, until)
         if hook is None:
             return b""

@@ -46,6 +46,11 @@ REVIEW_COMMAND = "set disableAllHooks to false in Claude Code's settings.json"
 MARKETPLACES = "extraKnownMarketplaces"
 PLUGINS = "enabledPlugins"
 DECLINED = "declinedPlugins"
+HOOKS_FILE = "hooks/hooks.json"
+SETTINGS = "settings.json"
+KNOWN = "plugins/known_marketplaces.json"
+INSTALLED = "plugins/installed_plugins.json"
+REHEARSED: tuple[str, ...] = (SETTINGS, KNOWN, INSTALLED)
 FOLDERS = ("cache", "data", "marketplaces")
 BLANKS = (b"", b"\n", b"\r\n")
 """Files without any JSON, which Claude Code takes for `{}`."""
@@ -82,6 +87,11 @@ def inspect(
     if enabled is True and is_known:
         return Installed("installed")
     return Installed("outdated" if enabled or source else "absent")
+
+
+def plugin_folder(_place: Place, marketplace: Path) -> Path | None:
+    """What CLAUDE_PLUGIN_ROOT names in a hook: a folder marketplace is read in place."""
+    return marketplace / PLUGIN
 
 
 def hook_trust(place: Place, _environ: Mapping[str, str]) -> list[HookTrust]:
@@ -237,15 +247,15 @@ def _try_client(command: Sequence[str], environ: Mapping[str, str]) -> None:
 
 
 def _settings_file(place: Place) -> Path:
-    return place.config / "settings.json"
+    return place.config / SETTINGS
 
 
 def _known_file(place: Place) -> Path:
-    return place.config / "plugins" / "known_marketplaces.json"
+    return place.config / KNOWN
 
 
 def _installed_file(place: Place) -> Path:
-    return place.config / "plugins" / "installed_plugins.json"
+    return place.config / INSTALLED
 
 
 def _text(file: Path) -> str:

@@ -52,6 +52,9 @@ REVIEW = """\
 Codex does not run new or changed hooks until you have reviewed them. Start `codex`:
 it shows 'Hooks need review' by itself; look at the hooks of mash and trust them.
 Later you find them by typing /hooks. Until then they stay off."""
+HOOKS_FILE = "hooks/codex.json"
+SETTINGS = "config.toml"
+REHEARSED: tuple[str, ...] = (SETTINGS,)
 HOOK_STATE = "hooks.state"
 APP_SERVER_TIMEOUT_S = 10
 
@@ -131,6 +134,13 @@ def remove(place: Place, before: Before | None, environ: Mapping[str, str]) -> b
     if "plugins/" in ours:
         remove_if_empty(plugins)
     return had_entries
+
+
+def plugin_folder(place: Place, _marketplace: Path) -> Path | None:
+    """What CLAUDE_PLUGIN_ROOT names in a hook: the copy in Codex's cache, if there is just one."""
+    versions = place.config / "plugins" / "cache" / MARKETPLACE / PLUGIN
+    folders = sorted(versions.iterdir()) if versions.is_dir() else []
+    return folders[0] if len(folders) == 1 else None
 
 
 def hook_trust(place: Place, environ: Mapping[str, str]) -> list[HookTrust]:
@@ -323,19 +333,18 @@ def _header(line: str) -> tuple[str, ...] | None:
 
 
 def _cached(place: Place) -> dict[str, bytes] | None:
-    versions = place.config / "plugins" / "cache" / MARKETPLACE / PLUGIN
-    folders = sorted(versions.iterdir()) if versions.is_dir() else []
-    if len(folders) != 1:
+    folder = plugin_folder(place, Path())
+    if folder is None:
         return None
     return {
-        path.relative_to(folders[0]).as_posix(): path.read_bytes()
-        for path in folders[0].rglob("*")
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in folder.rglob("*")
         if path.is_file() and "__pycache__" not in path.parts
     }
 
 
 def _file(place: Place) -> Path:
-    return place.config / "config.toml"
+    return place.config / SETTINGS
 
 
 def _text(place: Place) -> str:

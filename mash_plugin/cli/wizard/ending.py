@@ -1,0 +1,84 @@
+"""The end of `mash init`: does it answer, what is remembered, what is to be done by hand."""
+
+import os
+
+import click
+
+from mash_plugin.cli.wizard.check import check_hook
+from mash_plugin.cli.wizard.found import Found, titles_of
+from mash_plugin.cli.wizard.plan import Choices, Plan, folder_of
+from mash_plugin.cli.wizard.steps import Done
+from mash_plugin.errors import MashError
+from mash_plugin.paths import Paths
+from mash_plugin.render.text import clean, local_date
+
+EXAMPLE = """\
+Try it: tell an agent a decision, such as "We use tabs here from now on, that's decided."
+The next session, in either agent, is reminded of it by itself. `mash status` shows how it goes."""
+
+
+def tell_end(plan: Plan, choices: Choices, done: Done) -> int:
+    """Check the hooks, show one record or how to make one, and what comes next; the exit code."""
+    if not choices.wants_agents:
+        return 0
+    if not plan.agents:
+        click.echo("Neither `claude` nor `codex` is on PATH: nothing to install into. Once one is,")
+        click.echo("run `mash init` again and restart the agent.")
+        return 0
+    silent = [one for one in done.working if _is_on(one) and not _answers(one, plan)]
+    _tell_record(plan.paths)
+    if asking := [one for one in done.changed if not one.host.may_save(one.place)]:
+        who = titles_of(asking)
+        click.echo(f"{who} will ask before each save; `mash init --allow-saving` ends that.")
+    for one in done.working:
+        _tell_review(one)
+    if done.changed:
+        titles = titles_of(done.changed)
+        click.echo(f"\nRestart {titles} now (end it and start it again), so that mash is loaded.")
+    elif not done.has_failed:
+        click.echo("\nNo agent had to be changed; none needs a restart.")
+    return 1 if done.has_failed or silent else 0
+
+
+def _is_on(one: Found) -> bool:
+    return one.installed.state != "disabled"
+
+
+def _answers(one: Found, plan: Plan) -> bool:
+    problem = check_hook(one, folder_of(plan))
+    if problem is None:
+        click.echo(f"{one.title}: checked, a hook answers.")
+        return True
+    click.echo(f"mash: {one.title}: no hook answers: {problem}. See `mash doctor`.", err=True)
+    return False
+
+
+def _tell_record(paths: Paths) -> None:
+    from mash_plugin import client
+    from mash_plugin.cli.records import kind_words
+
+    try:
+        found = client.call("list_records", {"limit": 1}, paths=paths)["records"]
+    except MashError:
+        found = []
+    if not found or "statement" not in found[0]:
+        click.echo(f"\n{EXAMPLE}")
+        return
+    one = found[0]
+    click.echo(f"\nThe newest record: {kind_words(one)} of {local_date(one['recorded_at'], None)}")
+    click.echo(f"  {clean(one['statement'])}")
+    click.echo(f"  With its evidence: mash record {clean(one['id'])[:12]}")
+
+
+def _tell_review(one: Found) -> None:
+    """Say what the person must do for the hooks to run, now or since an earlier time."""
+    if not one.host.REVIEW:
+        return
+    try:
+        hooks = one.host.hook_trust(one.place, os.environ)
+    except MashError:
+        if one.is_due:
+            click.echo(f"\n{one.host.REVIEW}")
+        return
+    if any(hook.status not in ("trusted", "managed") for hook in hooks):
+        click.echo(f"\n{one.host.REVIEW}")

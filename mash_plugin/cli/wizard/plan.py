@@ -1,0 +1,128 @@
+"""What `mash init` is going to do, and what is so already; told before anything is changed."""
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from mash_plugin.agents.hosts import HOSTS
+from mash_plugin.cli.pins import planned_paths, unseen_roots
+from mash_plugin.cli.plugin import launch_of, render, source_folder
+from mash_plugin.cli.wizard.found import Chats, Found, find_agents, find_chats
+from mash_plugin.config import check_settings, read_settings, read_tables
+from mash_plugin.paths import Paths
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What the flags say; None where the person is to be asked, or with --yes left as it is."""
+
+    is_unattended: bool = False
+    wants_index: bool = True
+    wants_agents: bool = True
+    may_save: bool | None = None
+    """Whether the agents get the rule that lets them use mash without asking."""
+    personal: bool | None = None
+    """Whether personal preferences are shown at the start of every session."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Where everything goes, what was found, and what the plugin's folder will hold."""
+
+    paths: Paths
+    rendered: Mapping[str, bytes]
+    agents: list[Found]
+    chats: dict[str, Chats]
+
+    @property
+    def new_roots(self) -> list[str]:
+        """Transcript folders that the settings of mash do not name yet."""
+        settings = read_settings(self.paths.config_file, {})
+        known = {"claude": settings.claude_roots, "codex": settings.codex_roots}
+        return [r for key, r in unseen_roots(os.environ).items() if r not in known.get(key, ())]
+
+
+def make_plan(choices: Choices) -> Plan:
+    """Look at this machine; nothing is written. Raises InvalidArgument on broken settings."""
+    paths = planned_paths(os.environ)
+    check_settings(paths.config_file)
+    rendered = render(source_folder(), launch_of(paths))
+    agents = find_agents(paths, rendered) if choices.wants_agents else []
+    return Plan(paths, rendered, agents, find_chats(paths))
+
+
+def tell_plan(plan: Plan, choices: Choices) -> None:
+    """Say what was found, what is so already and what will be done."""
+    click.echo("Found on this machine:")
+    for line in _found_lines(plan, choices):
+        click.echo(f"  {line}")
+    if settled := list(_settled_lines(plan)):
+        click.echo("Set up already:")
+        for line in settled:
+            click.echo(f"  - {line}")
+    click.echo("mash will set up, where it is missing:")
+    for line in _due_lines(plan, choices):
+        click.echo(f"  - {line}")
+    click.echo("Nothing leaves this machine. `mash uninstall` takes all of it back.")
+
+
+def personal_at_start(paths: Paths) -> bool | None:
+    """What the settings say about personal preferences at the start; None for nothing."""
+    tables, _ = read_tables(paths.config_file)
+    recall = (tables or {}).get("recall")
+    if not isinstance(recall, dict) or "personal_at_start" not in recall:
+        return None
+    return read_settings(paths.config_file, {}).personal_at_start
+
+
+def _found_lines(plan: Plan, choices: Choices) -> Iterator[str]:
+    for host in HOSTS:
+        place = host.find_place(os.environ)
+        chats = plan.chats.get(place.agent, Chats()).words()
+        if not choices.wants_agents:
+            yield f"{host.TITLE}: {chats}"
+        elif place.client is None:
+            yield f"{host.TITLE}: {chats}; its command is not on PATH, so it is left out"
+        else:
+            yield f"{host.TITLE} ({place.client}): {chats}"
+
+
+def _settled_lines(plan: Plan) -> Iterator[str]:
+    if os.path.exists(plan.paths.store):
+        yield f"the store in {plan.paths.data}"
+    for one in plan.agents:
+        if one.installed.state == "installed":
+            rule = ", which uses mash without asking you" if one.host.may_save(one.place) else ""
+            yield f"the plugin in {one.title}{rule}"
+        elif one.installed.state == "disabled":
+            yield f"the plugin in {one.title}, switched off by you ({one.installed.detail})"
+    if (wanted := personal_at_start(plan.paths)) is not None:
+        shown = "shown" if wanted else "not shown"
+        yield f"personal preferences are {shown} at the start of sessions"
+
+
+def _due_lines(plan: Plan, choices: Choices) -> Iterator[str]:
+    if not os.path.exists(plan.paths.store):
+        yield f"the store, with daily backups, in {plan.paths.data}"
+    for root in plan.new_roots:
+        yield f"{root} among the folders of your chats (in {plan.paths.config_file})"
+    if choices.wants_index:
+        yield "an index of these chats; only what is new is read"
+    for one in plan.agents:
+        if one.is_due:
+            yield f"its plugin in {one.title} (in {one.settings_file}, by its own command)"
+        elif one.installed.state == "broken":
+            yield f"nothing in {one.title}: {one.installed.detail}"
+        if choices.may_save and not one.host.may_save(one.place):
+            yield f"a rule there, so that {one.title} uses mash without asking you"
+    if choices.personal is not None and choices.personal is not personal_at_start(plan.paths):
+        word = "are" if choices.personal else "are not"
+        yield f"personal preferences {word} shown at the start of every session"
+
+
+def folder_of(plan: Plan) -> Path:
+    """The folder that both agents install the plugin from."""
+    return Path(plan.paths.marketplace)

@@ -1,0 +1,117 @@
+"""What `mash init` does, step by step; each may be the last, and a second run goes on from it."""
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import click
+
+from mash_plugin.cli.memo import add_memo
+from mash_plugin.cli.pins import add_roots, set_personal, unseen_roots, write_pins
+from mash_plugin.cli.plugin import write_folder
+from mash_plugin.cli.wizard.found import Found
+from mash_plugin.cli.wizard.plan import Choices, Plan, folder_of, personal_at_start
+from mash_plugin.cli.wizard.unbroken import unbroken
+from mash_plugin.errors import InvalidArgument, MashError
+from mash_plugin.paths import Paths
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What became of the agents."""
+
+    working: list[Found]
+    """Those that have the plugin now."""
+    changed: list[Found]
+    """Those among them that must be started anew."""
+    has_failed: bool
+
+
+def set_up(plan: Plan, choices: Choices) -> Done:
+    """Do everything but the backfill; a broken agent does not stop the others."""
+    write_pins(os.environ)
+    paths = plan.paths
+    if choices.personal is not None and choices.personal is not personal_at_start(paths):
+        set_personal(paths.config_file, choices.personal)
+    is_upgrade = _set_up_store(paths)
+    if choices.wants_index:
+        from mash_plugin.cli.index import run_index
+
+        click.echo(run_index())
+    if not plan.agents:
+        return Done([], [], has_failed=False)
+    # Their tool servers run the former version until the agents are started anew.
+    has_new = write_folder(plan.rendered, folder_of(plan)) or is_upgrade
+    working = [one for one in plan.agents if _installs(plan, one)]
+    has_rules = not choices.may_save or _allow_saving(working)
+    changed = [one for one in working if one.is_due or has_new]
+    return Done(working, changed, len(working) < len(plan.agents) or not has_rules)
+
+
+def _set_up_store(paths: Paths) -> bool:
+    """Whether a daemon of another build was replaced."""
+    from mash_plugin import client
+
+    added = add_roots(paths.config_file, unseen_roots(os.environ))
+    is_upgrade = _replace_other_daemon(paths)
+    client.call("ping", {}, paths=paths)
+    click.echo(f"Store: {paths.store}")
+    for root in added:
+        click.echo(f"Chats are also read from {root} (noted in {paths.config_file}).")
+    return is_upgrade
+
+
+def _replace_other_daemon(paths: Paths) -> bool:
+    """After an upgrade the former daemon ends when its work is done; hooks reach the new one."""
+    from mash_plugin.cli.running import find_running
+    from mash_plugin.cli.stopping import end_daemon
+
+    running = find_running(paths)
+    if running is None or running.is_this:
+        return False
+    end_daemon(paths)
+    click.echo(f"The daemon is replaced; the former was {running.name}.")
+    return True
+
+
+def _installs(plan: Plan, one: Found) -> bool:
+    """Whether this agent has the plugin now; what went wrong is told."""
+    try:
+        with unbroken():
+            _install_into(plan, one)
+    except MashError as error:
+        click.echo(f"mash: {one.title}: {error.message}", err=True)
+        return False
+    except Exception as error:  # one agent's failure never keeps another from its plugin
+        text = f"{type(error).__name__}: {error}"
+        click.echo(f"mash: {one.title}: the plugin was not installed ({text})", err=True)
+        return False
+    return True
+
+
+def _install_into(plan: Plan, one: Found) -> None:
+    if one.installed.state == "broken":
+        raise InvalidArgument(one.installed.detail)
+    if one.is_due:
+        click.echo(f"{one.title}: installing the plugin ...", err=True)
+        add_memo(plan.paths, one.place, one.host.note_before(one.place))
+        one.host.install(one.place, folder_of(plan), os.environ)
+        click.echo(f"{one.title}: plugin installed")
+    else:
+        detail = f" ({one.installed.detail})" if one.installed.detail else ""
+        click.echo(f"{one.title}: plugin is {one.installed.state} already{detail}")
+
+
+def _allow_saving(working: Iterable[Found]) -> bool:
+    """Add the rule to every agent that has the plugin; whether that could be done."""
+    has_all = True
+    for one in working:
+        if one.host.may_save(one.place):
+            continue
+        try:
+            one.host.allow_saving(one.place)
+            click.echo(f"{one.title}: it uses the tools of mash without asking now.")
+        except MashError as error:
+            has_all = False
+            click.echo(f"mash: {one.title}: {error.message}", err=True)
+    return has_all

@@ -1,0 +1,28 @@
+"""Steps that an interrupt does not cut in two."""
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+import click
+
+
+@contextmanager
+def unbroken() -> Iterator[None]:
+    """Let the step end before ^C ends the command; a second ^C ends it at once."""
+    is_asked_to_end = False
+
+    def note(_number: int, _frame: FrameType | None) -> None:
+        nonlocal is_asked_to_end
+        is_asked_to_end = True
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        click.echo("\nmash: ending after this step; ^C again breaks it off.", err=True)
+
+    before = signal.signal(signal.SIGINT, note)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if is_asked_to_end:
+        raise KeyboardInterrupt
