@@ -152,6 +152,8 @@ def marker_at(root: str) -> tuple[frozenset[str], tuple[str, ...]]:
     """
     path = os.path.join(root, MARKER)
     try:
+        if not os.path.isabs(root):
+            return frozenset(), ()
         found = os.lstat(path)
     except (OSError, ValueError):
         return frozenset(), ()

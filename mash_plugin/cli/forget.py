@@ -40,7 +40,7 @@ def forget(chat_id: str, yes: bool, as_json: bool, dry_run: bool) -> int:
     if not yes and _is_gone(found):
         raise click.ClickException("Nothing of it is left to forget.")
     if not yes:
-        _ask(chat_id, is_answerable=not as_json)
+        ask_to_forget(chat_id, is_answerable=not as_json)
     done = client.call("forget_chat", {"id": chat_id}, timeout_s=WAIT_S)
     if as_json:
         click.echo(orjson.dumps(done).decode())
@@ -49,10 +49,11 @@ def forget(chat_id: str, yes: bool, as_json: bool, dry_run: bool) -> int:
     return 0
 
 
-def _ask(chat_id: str, *, is_answerable: bool) -> None:
+def ask_to_forget(name: str, *, is_answerable: bool) -> None:
+    """Ask on the terminal; ends the command where the answer is no or nobody can answer."""
     if not (is_answerable and sys.stdin.isatty()):
         raise click.UsageError(
-            f"forgetting {chat_id} cannot be undone and there is no terminal to ask on;"
+            f"forgetting {name} cannot be undone and there is no terminal to ask on;"
             " to do it all the same, add --yes."
         )
     if not click.confirm("Forget all this for ever?", default=False, err=True):
@@ -82,7 +83,11 @@ def _show(found: dict[str, Any]) -> None:
         )
     if found["checkpoints"]:
         click.echo(f"Reviews  {many(found['checkpoints'], 'checkpoint')}")
-    records = found["records"]
+    show_records(found["records"])
+
+
+def show_records(records: list[dict[str, Any]]) -> None:
+    """List the records that go, the newest first."""
     click.echo(f"Records  {len(records)} that cite it, in any revision or confirmation")
     for record in records[:SHOWN_RECORDS]:
         when = local_date(record["recorded_at"], None)
@@ -96,12 +101,17 @@ def _show(found: dict[str, Any]) -> None:
 def _tell(done: dict[str, Any]) -> None:
     told = f"{many(done['messages'], 'message')}, {many(len(done['records']), 'record')}"
     click.echo(f"Forgot {done['id']}: {told}.")
+    tell_left(done)
+
+
+def tell_left(done: dict[str, Any]) -> None:
+    """Say where the words still are."""
     if not done["is_scrubbed"]:
         click.echo(
             "The last bytes are overwritten as soon as no program reads the files; the daemon"
             " sees to it."
         )
-    for path in done["transcripts"]:
+    for path in done.get("transcripts", ()):
         click.echo(f"The agent's own transcript stays where it is: {clean(path)}")
     if done["older_copies"]:
         click.echo("Older copies still hold the text; `mash backup rewrite` removes it from them:")

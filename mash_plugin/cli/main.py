@@ -34,6 +34,11 @@ COMMANDS = {
     "chats": ("mash_plugin.cli.chats", "List earlier chats, or show one by its ID."),
     "index": ("mash_plugin.cli.index", "Read new transcripts into the index now."),
     "forget": ("mash_plugin.cli.forget", "Forget a chat and every record that cites it."),
+    "forget-project": (
+        "mash_plugin.cli.forget_project",
+        "Forget all chats of a project, and what cites them.",
+    ),
+    "projects": ("mash_plugin.cli.projects", "Tell what is switched off for a folder, and why."),
     "explain-prompt": ("mash_plugin.cli.explain", "Tell why a prompt brings the saving note."),
     "call": ("mash_plugin.cli.tools", "Call a tool with JSON; for scripts."),
     "daemon": ("mash_plugin.cli.daemon", "Start, stop, restart or show the daemon."),

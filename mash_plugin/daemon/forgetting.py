@@ -1,4 +1,4 @@
-"""What `mash forget` and `mash index --restore-chat` ask of the daemon; no tool reaches it."""
+"""What `mash forget`, `forget-project` and `index --restore-chat` ask; no tool reaches it."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -34,6 +34,33 @@ def restore_chat(requests: Requests, params: Mapping[str, Any]) -> dict[str, Any
     from mash_plugin.memory.forget_chat import restore_chat as restore
 
     return restore(requests.open_node().call(Caller(), now_ms(), {}), _chat_id(params))
+
+
+def forget_project(requests: Requests, params: Mapping[str, Any]) -> dict[str, Any]:
+    """Remove all chats of a project, with their records or alone; `dry_run` tells what would go."""
+    from mash_plugin.memory import forget_project as memory
+    from mash_plugin.memory.call import Caller
+    from mash_plugin.store.backup import backups
+    from mash_plugin.store.forgotten import older_copies
+
+    node = requests.open_node()
+    call = node.call(Caller(), now_ms(), {})
+    leaving = memory.find_leaving(call, _text(params, "path"), _text(params, "identity"))
+    if params.get("dry_run"):
+        result = memory.preview(call, leaving)
+    elif params.get("keep_records"):
+        result = memory.drop_chats(call, leaving)
+    else:
+        node.hook_state.forget(leaving.session_ids, leaving.chat_ids)
+        result = memory.forget_project(call, leaving)
+    kept = [backup.path for backup in backups(requests.paths.backups)]
+    result["older_copies"] = older_copies(requests.paths.data, kept)
+    return result
+
+
+def _text(params: Mapping[str, Any], key: str) -> str | None:
+    value = params.get(key)
+    return value if isinstance(value, str) and value else None
 
 
 def _chat_id(params: Mapping[str, Any]) -> str:

@@ -50,10 +50,11 @@ OWN = {
     "restore_chat": ("mash_plugin.daemon.forgetting", "restore_chat"),
     "session_ledger": ("mash_plugin.daemon.sessions", "ledger"),
     "pause": ("mash_plugin.daemon.sessions", "pause"),
+    "forget_project": ("mash_plugin.daemon.forgetting", "forget_project"),
     "status_line": ("mash_plugin.daemon.sessions", "status_line"),
 }
 """name → module and function(requests, params): what is asked of the daemon itself."""
-PERSONS_ALONE = (*COMMANDS, "forget_chat", "restore_chat", "pause")
+PERSONS_ALONE = (*COMMANDS, "forget_chat", "forget_project", "restore_chat", "pause")
 """Neither `mash mcp` nor `mash call` passes these on."""
 METHODS = (*TOOLS, *COMMANDS, *OWN)
 FOLLOWED = "log_events"

@@ -186,6 +186,14 @@ def chats_to_forget(db: Connection, chat_id: str) -> list[ForgettableChat]:
     return [ForgettableChat(*row) for row in db.all(SQL.chats_to_forget, {"chat_id": chat_id})]
 
 
+def chats_of_project(
+    db: Connection, path: str | None, identity: str | None
+) -> list[ForgettableChat]:
+    """The chats of a folder and all below it, or of a repository, and those of their agents."""
+    named = {"path": path, "identity": identity}
+    return [ForgettableChat(*row) for row in db.all(SQL.chats_of_project, named)]
+
+
 def held_by(db: Connection, chat_numbers: Sequence[int]) -> Held:
     """What these chats hold."""
     chats = {"chats": json_list(chat_numbers)}

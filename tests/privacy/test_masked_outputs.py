@@ -196,6 +196,10 @@ def requests_to(planted: Planted) -> dict[str, list[Json]]:
         "terminal_withdraw": [{"session_id": SESSION}, {"session_id": SECRET}],
         "status": [{"cwd": str(planted.project)}],
         "forget_chat": [{"id": CHAT, "dry_run": True}, {"id": SECRET, "dry_run": True}],
+        "forget_project": [
+            {"path": str(planted.project), "dry_run": True},
+            {"identity": SECRET, "dry_run": True},
+        ],
         "restore_chat": [unknown],
         "session_ledger": [{"session": SECRET}],
         "pause": [{"what": "session", "session": SECRET}],
@@ -219,6 +223,8 @@ COMMAND_LINES: dict[str, list[tuple[str, ...]]] = {
     "search": [("search", "token"), ("search", "token", "--json", "--here")],
     "chats": [("chats",), ("chats", "--json"), ("chats", CHAT), ("chats", CHAT, "--json")],
     "forget": [("forget", CHAT, "--dry-run"), ("forget", CHAT, "--dry-run", "--json")],
+    "forget-project": [("forget-project", ".", "--dry-run", "--json")],
+    "projects": [("projects",), ("projects", "--json")],
     "undo": [("undo",), ("undo", "--json")],
     "call": [("call", "list_records", "{}"), ("call", "get_record", json.dumps({"id": SECRET}))],
     "index": [("index",)],
@@ -242,6 +248,7 @@ ASKING: dict[str, list[tuple[str, ...]]] = {
     "forget-record": [("forget-record", "planted-decision")],
     "undo": [("undo", "planted-fact")],
     "forget": [("forget", CHAT)],
+    "forget-project": [("forget-project", ".")],
 }
 """Commands that ask a person; the answer here is no."""
 QUIET = frozenset(

@@ -147,6 +147,17 @@ WHERE (:repository IS NULL OR c.repository_identity = :repository)
   AND c.is_subagent = 0
 ORDER BY c.last_active_at DESC, c.chat_no DESC LIMIT :limit OFFSET :offset;
 
+-- name: chats_active_since  newest first
+SELECT c.chat_id, c.source, c.session_id, c.title, c.project_path, c.repository_identity,
+       c.started_at, c.last_active_at, c.fingerprint, c.is_subagent, c.message_count, c.chat_no
+FROM chats AS c WHERE c.last_active_at >= :since AND c.is_subagent = 0
+ORDER BY c.last_active_at DESC, c.chat_no DESC;
+
+-- name: review_size  the bytes that a reviewer reads, with what comes beside each message
+SELECT coalesce(sum(octet_length(m.text) + 100), 0)
+FROM chats AS c JOIN chat_messages AS p USING (chat_no, generation) JOIN messages AS m USING (seq)
+WHERE c.chat_id = :chat_id AND m.role <> 'tool' AND trim(m.text) <> '';
+
 -- name: recent_by_repository
 SELECT c.chat_id, c.source, c.session_id, c.title, c.project_path, c.repository_identity,
        c.started_at, c.last_active_at, c.fingerprint, c.is_subagent, c.message_count, c.chat_no
@@ -317,6 +328,20 @@ WITH RECURSIVE gone(chat_no, source, session_id) AS (
          OR substr(c.session_id, 1, length(g.session_id) + 1) = g.session_id || '/'))
 SELECT c.chat_no, c.chat_id, c.source, c.session_id, c.title, c.message_count
 FROM gone JOIN chats AS c USING (chat_no) ORDER BY c.chat_no;
+
+-- name: chats_of_project
+-- The chats of a repository, or of a folder with all below it; and of the agents that they started.
+WITH RECURSIVE gone(chat_no, source, session_id) AS (
+  SELECT chat_no, source, session_id FROM chats
+  WHERE repository_identity = :identity OR project_path = :path
+     OR substr(project_path, 1, length(:path) + 1) = :path || '/'
+  UNION
+  SELECT c.chat_no, c.source, c.session_id FROM gone AS g JOIN chats AS c
+    ON c.source = g.source AND c.chat_no <> g.chat_no
+    AND (c.parent_session = g.session_id
+         OR substr(c.session_id, 1, length(g.session_id) + 1) = g.session_id || '/'))
+SELECT c.chat_no, c.chat_id, c.source, c.session_id, c.title, c.message_count
+FROM gone JOIN chats AS c USING (chat_no) ORDER BY c.last_active_at DESC, c.chat_no;
 
 -- name: all_chats
 SELECT chat_no, source, session_id, parent_session FROM chats;
