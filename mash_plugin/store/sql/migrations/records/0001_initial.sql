@@ -73,7 +73,10 @@ CREATE TABLE revisions (
   origin TEXT NOT NULL CHECK (origin IN ('tool','terminal')),  -- terminal: the person there
   checksum BLOB NOT NULL,                 -- over this row and its citations
   PRIMARY KEY (record_id, revision)) STRICT, WITHOUT ROWID;
-CREATE TRIGGER revisions_immutable BEFORE UPDATE ON revisions
+-- All but the checksum, which covers where the record belongs: a moved project takes it along.
+CREATE TRIGGER revisions_immutable BEFORE UPDATE OF record_id, revision, statement, recorded_by,
+  review, state, decided_by, effective_at, valid_until, reported_by, alternatives, consequences,
+  conditions, recorded_at, session_id, origin ON revisions
   WHEN OLD.record_id = NEW.record_id BEGIN SELECT RAISE(ABORT, 'revisions are immutable'); END;
 
 CREATE TABLE evidence (
@@ -213,6 +216,20 @@ CREATE INDEX hook_files_shown ON hook_files(shown_at);
 CREATE TABLE hook_heartbeats (            -- last hook seen per agent, for status and doctor
   agent TEXT NOT NULL, hook TEXT NOT NULL, seen_at INTEGER NOT NULL,
   PRIMARY KEY (agent, hook)) STRICT, WITHOUT ROWID;
+
+CREATE TABLE imports (                    -- what was taken in, so that the same file is known again
+  import_id TEXT PRIMARY KEY,
+  kind TEXT NOT NULL CHECK (kind IN ('export','mine','identity','memory')),
+  source TEXT NOT NULL,                   -- node and generation of an export, or which tool's memory
+  checksum BLOB NOT NULL,                 -- of the file; of a tool's memory a keyed hash
+  chat_id TEXT,                           -- the chat that stands for a tool's memory
+  records INTEGER NOT NULL,
+  imported_at INTEGER NOT NULL,
+  UNIQUE (kind, source, checksum)) STRICT;
+CREATE TABLE imported_records (
+  record_id TEXT PRIMARY KEY REFERENCES records(record_id) ON DELETE CASCADE,
+  import_id TEXT NOT NULL REFERENCES imports(import_id) ON DELETE CASCADE) STRICT, WITHOUT ROWID;
+CREATE INDEX imported_records_by_import ON imported_records(import_id);
 
 CREATE TABLE publication (                -- outbox towards the group server
   record_id TEXT PRIMARY KEY, action TEXT NOT NULL CHECK (action IN ('put','delete')),
