@@ -1,0 +1,71 @@
+"""`mash rebind`: the records of a moved project follow it to its new folder."""
+
+import os
+import sys
+from shlex import quote
+from typing import Any
+
+import click
+import orjson
+
+from mash_plugin.cli.asking import plain
+from mash_plugin.cli.tables import many, print_table
+from mash_plugin.render.text import clean
+
+
+@click.command()
+@click.argument("old")
+@click.argument("new")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--dry-run", is_flag=True, help="Show what would move; change nothing.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+def rebind(old: str, new: str, yes: bool, dry_run: bool, as_json: bool) -> int:
+    """Let records of the folder OLD, and of folders in it, belong to NEW.
+
+    For a project without a remote that was moved or renamed: its records are kept under its
+    path. Whole components count: /a/app moves /a/app/sub, not /a/app2. Everything moves at
+    once, with its history; `mash rebind NEW OLD` takes it back.
+    """
+    from mash_plugin import client
+
+    request = {"old": os.path.abspath(plain(old)), "new": os.path.abspath(plain(new))}
+    told = client.call("terminal_rebind", request)
+    if not as_json:
+        _show(told)
+    if not dry_run:
+        if not yes and not _agrees(told):
+            click.echo("Nothing was changed.", err=as_json)
+            return 1
+        told = client.call("terminal_rebind", {**request, "digest": told["digest"]})
+    if as_json:
+        click.echo(orjson.dumps(told).decode())
+    elif not dry_run:
+        back = f"mash rebind {quote(told['new'])} {quote(told['old'])}"
+        click.echo(f"Moved {many(told['records'], 'record')}. `{clean(back)}` takes it back.")
+    return 0
+
+
+def _show(told: dict[str, Any]) -> None:
+    rows = [
+        (clean(scope["from"]), clean(scope["to"]), str(scope["records"]), str(scope["there"]))
+        for scope in told["scopes"]
+    ]
+    print_table(rows, ("From", "To", "Records", "There already"))
+    if told["old_exists"]:
+        click.echo(f"{clean(told['old'])} is still there; its project loses these records.")
+    if not told["new_exists"]:
+        click.echo(f"{clean(told['new'])} is not there yet.")
+    if any(scope["there"] for scope in told["scopes"]):
+        click.echo("They are mixed with those there already: the reverse would move them all.")
+    if told["same"]:
+        click.echo(f"{told['same']} of them say what a record there says; both are kept.")
+
+
+def _agrees(told: dict[str, Any]) -> bool:
+    if not sys.stdin.isatty():
+        raise click.UsageError(
+            "`mash rebind` asks first, and this is no terminal: run it in one, or add --yes.",
+            click.get_current_context(),
+        )
+    question = f"Move {many(told['records'], 'record')} to {clean(told['new'])}?"
+    return click.confirm(question, default=False, err=True)

@@ -1,0 +1,1 @@
+"""Find out what is wrong with a machine's memory, and repair what is safe to repair."""

@@ -1,0 +1,89 @@
+"""When each hook of each agent was last answered, and whether chats went by without."""
+
+import os
+from collections.abc import Iterator
+
+from mash_plugin import client
+from mash_plugin.agents.hosts import HOSTS
+from mash_plugin.doctor.finding import Finding
+from mash_plugin.doctor.machine import Machine
+from mash_plugin.errors import MashError
+from mash_plugin.render.text import local_date
+
+ALWAYS = ("session-start", "prompt-submit")
+"""Every session of a person runs these."""
+GRACE_MS = 10 * 60 * 1000
+MINUTE_MS = 60_000
+Beats = dict[str, dict[str, int]]
+
+
+def check_heartbeats(machine: Machine) -> Iterator[Finding]:
+    """Hooks that run leave a mark; a chat that is newer than all marks had none."""
+    beats, chats = _beats(machine), _last_chats(machine)
+    installed_at = _installed_at(machine)
+    for host in HOSTS:
+        place = host.find_place(machine.environ)
+        if place.client is None or installed_at is None:
+            continue
+        seen = beats.get(place.agent, {})
+        last = max(seen.values(), default=installed_at)
+        chat = chats.get(place.agent, 0)
+        if chat > last + GRACE_MS:
+            text = f"{host.TITLE} was used {local_date(chat, None)}, but no hook ran then"
+            known = f"the last hook ran {local_date(last, None)}" if seen else "none ever ran"
+            why = f"{known}; restart the agent, then look at its hooks"
+            yield Finding(
+                "hooks-not-running", "warning", text, why, "mash doctor --category agents"
+            )
+        elif not seen:
+            text = f"{host.TITLE}: no hook was seen yet"
+            why = "restart it and send a prompt: then its hooks show here"
+            yield Finding("hooks-unseen", "note", text, why)
+        else:
+            yield from _told(host.TITLE, seen)
+
+
+def _told(title: str, seen: dict[str, int]) -> Iterator[Finding]:
+    shown = ", ".join(f"{hook} {local_date(at, None)}" for hook, at in sorted(seen.items()))
+    missing = [hook for hook in ALWAYS if hook not in seen]
+    if missing:
+        text = f"{title}: {', '.join(missing)} was never seen; seen: {shown}"
+        why = "a hook that the agent does not run, or a session that has had no prompt yet"
+        yield Finding("hook-missing", "note", text, why, "mash doctor --category agents")
+    else:
+        yield Finding("hooks-seen", "ok", f"{title}: {shown}")
+
+
+def _beats(machine: Machine) -> Beats:
+    """From the daemon, which writes them down late, else from the store."""
+    try:
+        rows = client.call("heartbeats", {}, start=False, timeout_s=3.0, paths=machine.paths)
+        found = [(one["agent"], one["hook"], one["seen_at"]) for one in rows["hooks"]]
+    except MashError:
+        if not machine.has_store:
+            return {}
+        with machine.reading(machine.paths.store) as db:
+            found = [tuple(r) for r in db.all("SELECT agent, hook, seen_at FROM hook_heartbeats")]
+    beats: Beats = {}
+    for agent, hook, seen_at in found:
+        beats.setdefault(str(agent), {})[str(hook)] = int(seen_at)
+    return beats
+
+
+def _last_chats(machine: Machine) -> dict[str, int]:
+    """When each agent was last used by a person, as far as its chats were read."""
+    if not os.path.exists(machine.paths.chats):
+        return {}
+    sql = "SELECT source, max(last_active_at) FROM chats WHERE is_subagent = 0 GROUP BY source"
+    try:
+        with machine.reading(machine.paths.chats) as db:
+            return {str(source): int(at or 0) for source, at in db.all(sql)}
+    except MashError:
+        return {}  # told with the index
+
+
+def _installed_at(machine: Machine) -> int | None:
+    try:
+        return int(os.stat(machine.paths.marketplace).st_mtime * 1000)
+    except OSError:
+        return None

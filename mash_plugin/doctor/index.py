@@ -1,0 +1,126 @@
+"""The index of the chats: whether it opens, and what is still to be read or sent."""
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from shlex import join
+
+import apsw
+
+from mash_plugin.agents import agent_named, count_compressed, transcript_roots
+from mash_plugin.chat_ids import chat_id
+from mash_plugin.doctor.finding import Finding, Severity
+from mash_plugin.doctor.machine import Machine
+from mash_plugin.errors import MashError
+from mash_plugin.store.rewrite import marks_of
+from mash_plugin.store.sqlite import Connection
+
+BUDGET_S = 1.0
+SETTLED_S = 15 * 60
+"""A transcript that was written to later than that is of a session that still runs."""
+BACKLOG_FILES = 20
+DAY_MS = 24 * 60 * 60 * 1000
+
+
+def check_index(machine: Machine) -> Iterator[Finding]:
+    """How many transcripts wait to be read."""
+    path = machine.paths.chats
+    if not os.path.exists(path):
+        yield Finding("index", "ok", "no chat was read yet; `mash index` reads them now")
+        return
+    try:
+        with machine.reading(path) as db:
+            known = {
+                name: (size, mtime)
+                for name, size, mtime in db.all("SELECT path, size, mtime_ns FROM files")
+            }
+            (chats,) = db.one("SELECT count(*) FROM chats") or (0,)
+    except (MashError, apsw.Error) as error:
+        text = f"{path} cannot be read ({error})"
+        why = "it is built again from the transcripts; no record is lost"
+        line = f"mash daemon stop; mv {join([path])} {join([path + '.damaged'])}; mash index"
+        yield Finding("index-damaged", "error", text, why, line)
+        return
+    waiting, size = _waiting(machine, known)
+    if waiting:
+        text = f"{waiting} chats ({size / 1e6:,.1f} MB) wait to be read"
+        why = "they are neither found nor cited until then; the daemon reads them while it runs"
+        severity: Severity = "warning" if waiting >= BACKLOG_FILES else "note"
+        yield Finding("index-backlog", severity, text, why, "mash index")
+    else:
+        yield Finding("index", "ok", f"{chats} chats, none waits to be read")
+
+
+def check_compressed(machine: Machine) -> Iterator[Finding]:
+    """Transcripts that no reader of ours opens."""
+    number = count_compressed(transcript_roots(machine.settings, machine.environ))
+    if number:
+        text = f"{number} chats are compressed (.jsonl.zst) and are not read"
+        why = "Codex does that where it is told to; unpacked ones are read"
+        yield Finding("chats-compressed", "note", text, why, "zstd -d FILE.jsonl.zst")
+
+
+def check_leftovers(machine: Machine) -> Iterator[Finding]:
+    """Databases that were set aside after a fault or a restore."""
+    names = [
+        str(path)
+        for base in ("records.db", "chats.db")
+        for path in sorted(Path(machine.paths.data).glob(f"{base}.*-*"))
+        if path.is_file()
+    ]
+    if names:
+        total = sum(os.path.getsize(name) for name in names)
+        text = f"{len(names)} databases that were set aside take {total / 1e6:,.1f} MB"
+        why = "they are kept for you to look at; nothing reads them, and they hold old text"
+        yield Finding("set-aside", "note", text, why, f"rm {join(names)}")
+
+
+def check_queues(machine: Machine) -> Iterator[Finding]:
+    """What was to be done later and was not."""
+    if not machine.has_store:
+        return
+    with machine.reading(machine.paths.store) as db:
+        yield from _queues(machine, db)
+
+
+def _queues(machine: Machine, db: Connection) -> Iterator[Finding]:
+    day_ago = {"at": machine.now - DAY_MS}
+    (unsent,) = db.one(
+        "SELECT count(*) FROM publication WHERE done_at IS NULL AND queued_at < :at", day_ago
+    ) or (0,)
+    if unsent:
+        text = f"{unsent} records wait for more than a day to be published"
+        yield Finding("publication-backlog", "warning", text, "the group does not see them yet")
+    (failed,) = db.one("SELECT count(*) FROM backfill_items WHERE status = 'failed'") or (0,)
+    if failed:
+        text = f"the review of {failed} earlier chats failed"
+        yield Finding("backfill-failed", "note", text, "they stay to be done", "mash backfill")
+    overdue = {"at": machine.now - 2 * DAY_MS}
+    (hidden,) = db.one("SELECT count(*) FROM records WHERE hidden_at < :at", overdue) or (0,)
+    if hidden:
+        text = f"{hidden} records that agents asked to forget are overdue to be removed"
+        why = "the daemon removes them a day later, when it runs"
+        yield Finding("removal-overdue", "warning", text, why, "mash daemon restart")
+
+
+def _waiting(machine: Machine, known: dict[str, tuple[int, int]]) -> tuple[int, int]:
+    """How many transcripts of ended sessions are not read to their end, and their bytes."""
+    end = time.monotonic() + BUDGET_S
+    newest = time.time() - SETTLED_S
+    number = size = 0
+    marks = marks_of(machine.paths.store) if machine.has_store else None
+    for agent, root in transcript_roots(machine.settings, machine.environ):
+        host = agent_named(agent)
+        for file in host.find_transcripts(root) if host else ():
+            if time.monotonic() > end:
+                return number, size
+            with suppress(OSError):
+                found = os.stat(file.path)
+                is_read = known.get(file.path) == (found.st_size, found.st_mtime_ns)
+                if is_read or found.st_mtime > newest or not found.st_size:
+                    continue
+                if marks is None or not marks.has_chat(chat_id(agent, file.session_id)):
+                    number, size = number + 1, size + found.st_size
+    return number, size

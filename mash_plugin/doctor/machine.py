@@ -1,0 +1,69 @@
+"""What is examined: one person's places, settings and store, read once and changed by nobody."""
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+from mash_plugin.chats.project import Project, project_of
+from mash_plugin.config import Settings, read_settings
+from mash_plugin.paths import Paths
+from mash_plugin.store.checks import StoreReport, store_report
+from mash_plugin.store.connect import connect_reading
+from mash_plugin.store.faults import translated
+from mash_plugin.store.sqlite import Connection
+
+
+class Rendering(NamedTuple):
+    """The plugin's folder as this version makes it."""
+
+    interpreter: str
+    files: Mapping[str, bytes]
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Everything that the checks look at."""
+
+    paths: Paths
+    environ: Mapping[str, str]
+    now: int
+    rendering: Callable[[], Rendering]
+    """Raises MashError when the plugin's own files are incomplete."""
+    other_daemon: Callable[[], str | None]
+    """The name of a running daemon that is not of this version and environment."""
+
+    @cached_property
+    def settings(self) -> Settings:
+        """The settings, with the switches of this shell."""
+        return read_settings(self.paths.config_file, self.environ)
+
+    @cached_property
+    def report(self) -> StoreReport:
+        """The record store as it lies on disk, every page read."""
+        return store_report(self.paths)
+
+    @cached_property
+    def project(self) -> Project | None:
+        """The project of the folder that the command runs in."""
+        try:
+            return project_of(os.getcwd())
+        except OSError:  # the folder is gone
+            return None
+
+    @property
+    def has_store(self) -> bool:
+        """Whether there are records that can be read."""
+        return self.report.state in ("ok", "full", "read_only") and bool(self.report.counts)
+
+    @contextmanager
+    def reading(self, path: str) -> Iterator[Connection]:
+        """A look into one of the databases, also beside a running daemon."""
+        with translated(path):
+            raw = connect_reading(path)
+            try:
+                yield Connection(raw)
+            finally:
+                raw.close()

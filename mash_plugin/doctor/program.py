@@ -1,0 +1,186 @@
+"""The installed program: the interpreter of the hooks, the command on PATH, old environments."""
+
+import json
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from importlib.metadata import version
+from pathlib import Path
+
+from mash_plugin.doctor.finding import Finding, Repair
+from mash_plugin.doctor.machine import Machine
+from mash_plugin.errors import Internal
+
+INTERPRETER_TIMEOUT_S = 10
+OLDEST_PYTHON = (3, 11)
+SILENT = "hooks that name it stay silent: agents get no memory"
+INSTALL = "scripts/install"
+COMPLETE = ".complete"
+_PROBE = (
+    "import sys; from importlib.metadata import version;"
+    " print(version('mash-plugin'), *sys.version_info[:2])"
+)
+
+
+def check_link(machine: Machine) -> Iterator[Finding]:
+    """DATA/current, which the hooks' commands go through."""
+    link = Path(machine.paths.data) / "current"
+    if not os.path.lexists(link):
+        return
+    if (link / "bin" / "python").exists():
+        yield Finding("current-link", "ok", f"{link} -> {os.readlink(link)}")
+        return
+    text = f"{link} leads to {_target(link)}, which has no interpreter"
+    whole = _newest_environment(link.parent / "envs")
+    if whole is None:
+        yield Finding("current-link-broken", "error", text, SILENT, INSTALL)
+        return
+    target = f"envs/{whole.name}"
+    command = f"ln -sfn {shlex.quote(target)} {shlex.quote(str(link))}"
+    yield Finding(
+        "current-link-broken", "error", text, SILENT, command, Repair(lambda: _point(link, target))
+    )
+
+
+def check_interpreter(machine: Machine) -> Iterator[Finding]:
+    """The Python that the hooks' commands name, and the one that they would get now."""
+    wanted = machine.rendering().interpreter
+    named = interpreter_in_hooks(Path(machine.paths.marketplace))
+    for path in dict.fromkeys(filter(None, (named, wanted))):
+        # Rendering anew names another one; the wanted one itself must be built anew.
+        yield _examined(path, "mash init" if path != wanted else INSTALL)
+
+
+def check_command(machine: Machine) -> Iterator[Finding]:
+    """Which `mash` a person gets who types it."""
+    own = Path(sys.executable).parent / "mash"
+    found = shutil.which("mash", path=machine.environ.get("PATH", os.defpath))
+    if found is None:
+        text = "`mash` is not on PATH"
+        why = "the commands that this and other messages name are not found"
+        yield Finding("command-not-found", "warning", text, why, _path_line(own.parent))
+    elif own.exists() and os.path.realpath(found) != os.path.realpath(own):
+        text = f"the first `mash` on PATH is {found}, not that of this environment, {own}"
+        why = "another version may answer when you type `mash`"
+        yield Finding("command-of-another", "warning", text, why, _path_line(own.parent))
+    else:
+        yield Finding("command", "ok", f"{found}, version {version('mash-plugin')}")
+
+
+def check_environments(machine: Machine) -> Iterator[Finding]:
+    """Environments of former versions that nothing runs from."""
+    data = Path(machine.paths.data)
+    current = os.path.realpath(data / "current")
+    try:
+        folders = sorted(path for path in (data / "envs").iterdir() if path.is_dir())
+    except OSError:
+        return
+    old = [path for path in folders if os.path.realpath(path) != current and _is_unused(path)]
+    if not old or not os.path.exists(current):
+        return
+
+    def drop() -> str:
+        for path in old:
+            shutil.rmtree(path)
+        return f"removed {', '.join(map(str, old))}"
+
+    text = f"{len(old)} environments of former versions are left: {', '.join(p.name for p in old)}"
+    command = f"rm -r {shlex.join(map(str, old))}"
+    why = "nothing runs from them; they only take room"
+    yield Finding("environments-left", "note", text, why, command, Repair(drop))
+
+
+def interpreter_in_hooks(marketplace: Path) -> str | None:
+    """What the rendered hooks start, None where none are rendered."""
+    command = hook_command(marketplace / "mash")
+    return command[0] if command else None
+
+
+def hook_command(plugin: Path) -> list[str]:
+    """The words of the first hook's command in a plugin folder; empty where there is none."""
+    try:
+        groups = json.loads((plugin / "hooks" / "hooks.json").read_bytes())["hooks"]
+        return shlex.split(groups["SessionStart"][0]["hooks"][0]["command"])
+    except (OSError, ValueError, KeyError, IndexError, TypeError):
+        return []
+
+
+def _examined(path: str, command: str) -> Finding:
+    if not os.path.exists(path):
+        return Finding("interpreter-gone", "error", f"{path} is gone", SILENT, command)
+    try:
+        said = _run(path)
+    except Internal as error:
+        return Finding("interpreter-broken", "error", f"{path} {error.message}", SILENT, command)
+    build, *python = said.split()
+    if tuple(map(int, python)) < OLDEST_PYTHON:
+        text = f"{path} is Python {'.'.join(python)}; mash needs 3.11 or newer"
+        return Finding("interpreter-old", "error", text, SILENT, INSTALL)
+    if build != version("mash-plugin"):
+        text = f"{path} has mash {build}, this is {version('mash-plugin')}"
+        why = "hooks start a daemon of that version"
+        return Finding("interpreter-of-another", "warning", text, why, "mash init")
+    return Finding("interpreter", "ok", f"{path}, Python {'.'.join(python)}")
+
+
+def _run(path: str) -> str:
+    try:
+        done = subprocess.run(
+            [path, "-I", "-c", _PROBE],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=INTERPRETER_TIMEOUT_S,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise Internal(f"gave no answer in {INTERPRETER_TIMEOUT_S} s") from None
+    except OSError as error:
+        raise Internal(f"does not run ({error})") from None
+    said = done.stdout.decode("utf-8", "replace").strip()
+    if done.returncode or len(said.split()) != len(("build", "major", "minor")):
+        raise Internal("cannot import mash")
+    return said
+
+
+def _path_line(folder: Path) -> str:
+    return f'export PATH={shlex.quote(str(folder))}:"$PATH"'
+
+
+def _target(link: Path) -> str:
+    return os.readlink(link) if link.is_symlink() else "a folder of its own"
+
+
+def _newest_environment(folder: Path) -> Path | None:
+    """The environment that was built last and whole."""
+    try:
+        whole = [path for path in folder.iterdir() if (path / COMPLETE).exists()]
+    except OSError:
+        return None
+    usable = [path for path in whole if (path / "bin" / "python").exists()]
+    return max(usable, key=lambda path: (path / COMPLETE).stat().st_mtime, default=None)
+
+
+def _point(link: Path, target: str) -> str:
+    new = link.with_name("current.new")
+    new.unlink(missing_ok=True)
+    new.symlink_to(target)
+    new.replace(link)
+    return f"pointed {link} at {target}"
+
+
+def _is_unused(folder: Path) -> bool:
+    """Whether it is built and no process has a file of it open; where that is not told, no."""
+    processes = Path("/proc")
+    if not (folder / COMPLETE).exists() or not (processes / "self" / "maps").exists():
+        return False
+    wanted = os.fsencode(folder) + b"/"
+    for process in processes.iterdir():
+        try:
+            if process.name.isdigit() and wanted in (process / "maps").read_bytes():
+                return False
+        except OSError:
+            continue
+    return True

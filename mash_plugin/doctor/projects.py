@@ -1,0 +1,110 @@
+"""Records of folders that are gone: where the project may have moved to."""
+
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from shlex import quote
+
+from mash_plugin.doctor.finding import Finding, Repair
+from mash_plugin.doctor.machine import Machine
+from mash_plugin.errors import MashError
+
+SCANNED = 500
+"""Folders beside the old place that are looked at."""
+
+
+def check_scopes(machine: Machine) -> Iterator[Finding]:
+    """Every folder that records belong to, if it is there no more."""
+    if not machine.has_store:
+        return
+    with machine.reading(machine.paths.store) as db:
+        rows = db.all(
+            "SELECT scope_value, count(*) FROM records WHERE scope_kind = 'local_project'"
+            " GROUP BY scope_value ORDER BY scope_value"
+        )
+    counts = {str(path): int(count) for path, count in rows}
+    gone = {path: count for path, count in counts.items() if not os.path.isdir(path)}
+    for path, count in gone.items():
+        if not any(path.startswith(other + "/") for other in gone):
+            inside = sum(n for other, n in gone.items() if other.startswith(path + "/"))
+            yield _orphan(machine, path, count + inside, set(counts))
+
+
+def _orphan(machine: Machine, path: str, count: int, taken: set[str]) -> Finding:
+    found = [place for place in likely_places(machine, path) if place not in taken]
+    text = f"{count} records belong to {path}, which is gone"
+    if len(found) == 1:
+        (new,) = found
+        why = f"if it moved to {new}, its records follow"
+        line = f"mash rebind {quote(path)} {quote(new)}"
+        question = f"Move {count} records from {path} to {new}?"
+        return Finding(
+            "scope-orphaned",
+            "warning",
+            text,
+            why,
+            line,
+            Repair(lambda: _rebind(machine, path, new), question),
+        )
+    why = "if the project moved, its records can follow; else they stay for when it is back"
+    if found:
+        why += f"; it may be {', '.join(found[:3])}"
+    return Finding("scope-orphaned", "note", text, why, f"mash rebind {quote(path)} NEW_FOLDER")
+
+
+def likely_places(machine: Machine, path: str) -> list[str]:
+    """Folders of that name that are near the old place, or that agents worked in since."""
+    name = os.path.basename(path)
+    seen = [*_worked_in(machine), *_nearby(path)]
+    if machine.project is not None and machine.project.identity is None:
+        seen.append(machine.project.place)
+    real = (os.path.realpath(one) for one in seen if os.path.basename(one) == name)
+    return sorted({one for one in real if one != path and os.path.isdir(one)})
+
+
+def _worked_in(machine: Machine) -> list[str]:
+    """Folders of chats and of hooks."""
+    places: list[str] = []
+    for file, sql in (
+        (machine.paths.store, "SELECT DISTINCT project FROM hook_sessions"),
+        (machine.paths.chats, "SELECT DISTINCT project_path FROM chats"),
+    ):
+        if os.path.exists(file):
+            with suppress(MashError), machine.reading(file) as db:
+                places += [str(row[0]) for row in db.all(sql) if row[0]]
+    return places
+
+
+def _nearby(path: str) -> Iterator[str]:
+    """Folders below the nearest ancestor that is left, two levels deep."""
+    base = os.path.dirname(path)
+    while not os.path.isdir(base):
+        base = os.path.dirname(base)
+    name, left = os.path.basename(path), SCANNED
+    for place in (base, os.path.dirname(base)):
+        if place == "/":
+            return
+        for folder in _folders(place):
+            left -= 1
+            if left < 0:
+                return
+            yield folder
+            yield os.path.join(folder, name)
+
+
+def _folders(place: str) -> list[str]:
+    try:
+        with os.scandir(place) as entries:
+            return sorted(e.path for e in entries if e.is_dir(follow_symlinks=False))
+    except OSError:
+        return []
+
+
+def _rebind(machine: Machine, old: str, new: str) -> str:
+    from mash_plugin import client
+
+    told = client.call("terminal_rebind", {"old": old, "new": new}, paths=machine.paths)
+    request = {"old": old, "new": new, "digest": told["digest"]}
+    done = client.call("terminal_rebind", request, paths=machine.paths)
+    back = f"mash rebind {quote(new)} {quote(old)}"
+    return f"moved {done['records']} records from {old} to {new}; `{back}` undoes it"

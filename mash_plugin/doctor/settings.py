@@ -1,0 +1,117 @@
+"""The configuration file, the project's `.mash` file, and switches that silence mash."""
+
+import shlex
+from collections.abc import Iterator
+
+from mash_plugin.chats.switches import list_faults, marker_faults, what_is_off
+from mash_plugin.config import Settings, is_off, read_settings
+from mash_plugin.doctor.finding import Finding
+from mash_plugin.doctor.machine import Machine
+from mash_plugin.render.text import local_date
+from mash_plugin.store.pauses import FOR_EVER
+
+SWITCHES = (
+    ("records_enabled", "records are off: nothing is saved", "[records] enabled"),
+    ("capture", "saving notes are off: agents are not asked to save", "[records] capture"),
+    ("recall", "records in hooks are off: agents are not reminded", "[records] recall"),
+    ("file_recall", "hints at file reads are off", "[recall] files"),
+)
+VARIABLES = {
+    "capture": "MASH_RECORD_CAPTURE",
+    "recall": "MASH_RECORD_RECALL",
+    "file_recall": "MASH_FILE_RECALL",
+}
+OFF_WORDS = {
+    "everything": "everything is off",
+    "capture": "saving notes are off",
+    "recall": "records in hooks are off",
+    "index": "its chats are not read",
+}
+
+
+def check_file(machine: Machine) -> Iterator[Finding]:
+    """Whether config.toml can be read, and what in it does nothing."""
+    settings, edit = machine.settings, _edit(machine)
+    if settings.problem:
+        file, _, fault = settings.problem.partition(": ")
+        text = f"{file} cannot be read: {fault.partition('; ')[0]}"
+        why = "until it can, saving notes are off; a running daemon keeps what it said before"
+        yield Finding("settings-unreadable", "error", text, why, edit)
+        return
+    warnings = [*settings.warnings, *list_faults(settings)]
+    for warning in warnings:
+        why = f"it stands in {machine.paths.config_file}"
+        yield Finding("setting-without-effect", "warning", warning, why, edit)
+    if not warnings:
+        yield Finding("settings", "ok", machine.paths.config_file)
+
+
+def check_marker(machine: Machine) -> Iterator[Finding]:
+    """What in the `.mash` file of this project has no effect."""
+    for fault in marker_faults(machine.project):
+        path = fault.partition(": ")[0]
+        why = "only what it switches off has an effect"
+        yield Finding("marker-without-effect", "warning", fault, why, _edit_of(path))
+
+
+def check_switches(machine: Machine) -> Iterator[Finding]:
+    """What is switched off for all projects, and by what."""
+    variables = {name: machine.environ.get(name, "") for name in VARIABLES.values()}
+    in_file = machine.settings if not any(variables.values()) else _without_variables(machine)
+    for name, text, key in SWITCHES:
+        variable = VARIABLES.get(name, "")
+        if not getattr(in_file, name) and (in_file.records_enabled or name == "records_enabled"):
+            why = f"{key} in {machine.paths.config_file} says so"
+            if not machine.settings.problem:
+                yield Finding("switched-off", "note", text, why, _edit(machine))
+        elif is_off(variables.get(variable)):
+            why = f"{variable}={variables[variable]} is set in this shell, and agents inherit it"
+            yield Finding("switched-off-by-variable", "note", text, why, f"unset {variable}")
+    if machine.environ.get("MASH_INTERNAL", "") not in ("", "0"):
+        text = "every hook of an agent that is started from here stays silent"
+        why = "MASH_INTERNAL is set in this shell; it is meant for agents that mash itself starts"
+        yield Finding("internal-variable", "warning", text, why, "unset MASH_INTERNAL")
+
+
+def check_project(machine: Machine) -> Iterator[Finding]:
+    """What is switched off in the project of this folder."""
+    project = machine.project
+    for off in what_is_off(project, machine.settings):
+        assert project is not None  # noqa: S101 - nothing is off in no project
+        text = f"in {project.root} {OFF_WORDS[off.what]}"
+        yield Finding("project-off", "note", text, off.why)
+
+
+def check_pauses(machine: Machine) -> Iterator[Finding]:
+    """Where a person paused the hooks."""
+    if not machine.has_store:
+        return
+    with machine.reading(machine.paths.store) as db:
+        rows = db.all("SELECT target, until FROM pauses WHERE until > :now", {"now": machine.now})
+    for target, until in rows:
+        kind, _, name = str(target).partition(":")
+        end = "until you end it" if until >= FOR_EVER else f"until {local_date(until, None)}"
+        why = "`mash pause` asked for it; there the hooks show nothing and ask for nothing"
+        text = f"hooks are paused in the {kind} {name} {end}"
+        yield Finding("paused", "note", text, why, _end_pause(machine, kind, name))
+
+
+def _end_pause(machine: Machine, kind: str, name: str) -> str:
+    if kind == "session":
+        return f"mash pause --off --session {shlex.quote(name)}"
+    if name.startswith("/"):
+        return f"cd {shlex.quote(name)} && mash pause --off"
+    is_here = machine.project is not None and machine.project.identity == name
+    return "mash pause --off" if is_here else f"in a clone of {name}: mash pause --off"
+
+
+def _without_variables(machine: Machine) -> Settings:
+    return read_settings(machine.paths.config_file, {})
+
+
+def _edit(machine: Machine) -> str:
+    return _edit_of(machine.paths.config_file)
+
+
+def _edit_of(path: str) -> str:
+    return f"${{EDITOR:-vi}} {shlex.quote(path)}"

@@ -1,0 +1,149 @@
+"""The record store: whether it opens, whether its pages and every record are whole."""
+
+import time
+from collections.abc import Iterator
+from shlex import join, quote
+
+from mash_plugin.doctor.finding import Finding
+from mash_plugin.doctor.machine import Machine
+from mash_plugin.doctor.words import own_words
+from mash_plugin.render.text import local_date
+from mash_plugin.store.records import get_head, load_head, load_revision
+from mash_plugin.store.sqlite import Connection
+
+COUNTED = {"records": "records", "revisions": "revisions of them", "evidence": "quotes"}
+BUDGET_S = 2.0
+NAMED = 5
+FUTURE_MS = 10 * 60 * 1000
+"""Clocks of two machines differ by less."""
+_BUILT = 1_764_547_200_000
+"""2025-12-01: no machine that runs this lives before it."""
+_LATE = 4_102_444_800_000
+"""2100."""
+
+
+def check_store(machine: Machine) -> Iterator[Finding]:
+    """The file as it lies on disk, every page read."""
+    report = machine.report
+    if report.state == "missing" and not report.restore_command:
+        yield Finding("store", "ok", "nothing is stored yet; it is made when the daemon starts")
+        return
+    text = own_words(report.problem or f"the store is {report.state}")
+    match report.state:
+        case "missing" | "damaged":
+            why = "until it is restored, the newest good backup is read and nothing is saved"
+            if not report.restore_command:
+                why = "no good backup is there to restore it from"
+            line = report.restore_command or _begin_anew(machine)
+            yield Finding(f"store-{report.state}", "error", text, why, line)
+        case "newer":
+            why = "it is left alone, so that the newer version finds it whole"
+            yield Finding("store-newer", "error", text, why, "scripts/install")
+        case "read_only":
+            why = "memory is read, nothing is saved"
+            yield Finding("store-read-only", "error", text, why, _make_writable(machine))
+        case _:
+            yield Finding("store", "ok", f"{report.path}: {_counts(machine)}")
+
+
+def check_records(machine: Machine) -> Iterator[Finding]:
+    """The checksum of every revision, the newest first, for two seconds at most."""
+    if not machine.has_store:
+        return
+    with machine.reading(machine.paths.store) as db:
+        checked, total, damaged = _damaged(db)
+    if damaged:
+        shown = ", ".join(damaged[:NAMED]) + (", ..." if len(damaged) > NAMED else "")
+        text = f"{len(damaged)} records are damaged and left out: {shown}"
+        why = "their text no longer fits its checksum"
+        if machine.report.last_backup:
+            why += "; a backup may hold them whole: `mash restore` brings that state back"
+        yield Finding("records-damaged", "error", text, why, f"mash forget-record {damaged[0]}")
+    elif checked < total:
+        text = f"the newest {checked} of {total} records are whole; the others were not looked at"
+        yield Finding("records", "ok", text)
+    else:
+        yield Finding("records", "ok", f"the checksums of all {total} records hold")
+
+
+def check_evidence(machine: Machine) -> Iterator[Finding]:
+    """Records whose quotes no longer stand in their chats."""
+    if not machine.has_store:
+        return
+    with machine.reading(machine.paths.store) as db:
+        (stale,) = db.one(
+            "SELECT count(*) FROM records WHERE evidence_stale = 1 AND retired = 0"
+        ) or (0,)
+    if stale:
+        text = f"{stale} records rest on words that changed in their chats since"
+        why = "they are not recalled by themselves any more"
+        yield Finding("evidence-stale", "note", text, why, "mash records --all")
+
+
+def check_clock(machine: Machine) -> Iterator[Finding]:
+    """A clock that is wrong, or was when something was saved."""
+    if not machine.has_store:
+        return
+    with machine.reading(machine.paths.store) as db:
+        (newest,) = db.one("SELECT max(recorded_at) FROM revisions") or (None,)
+        (future,) = db.one(
+            "SELECT count(*) FROM records WHERE recorded_at > :at",
+            {"at": machine.now + FUTURE_MS},
+        ) or (0,)
+    yield from clock_findings(machine.now, newest, int(future))
+
+
+def clock_findings(now: int, newest: int | None, future: int) -> Iterator[Finding]:
+    """What the clock and the newest record say of one another."""
+    shown = local_date(now, None)
+    fix = "timedatectl set-ntp true"
+    if now < _BUILT or now > _LATE:
+        why = "dates of new records will be wrong, and backups are not made in time"
+        yield Finding("clock-wild", "error", f"the clock says {shown}", why, fix)
+    elif future:
+        text = f"{future} records are dated after now, {shown}; the last {local_date(newest, None)}"
+        why = "the clock was wrong when they were saved, or is wrong now"
+        yield Finding("records-of-the-future", "warning", text, why, fix)
+    else:
+        yield Finding("clock", "ok", f"the clock says {shown}")
+
+
+def _damaged(db: Connection) -> tuple[int, int, list[str]]:
+    """How many records were looked at, how many there are, and the IDs of damaged ones."""
+    rows = db.all("SELECT record_id FROM records WHERE hidden_at IS NULL ORDER BY recorded_at DESC")
+    end = time.monotonic() + BUDGET_S
+    damaged: list[str] = []
+    for number, (record_id,) in enumerate(rows):
+        if time.monotonic() > end:
+            return number, len(rows), damaged
+        if not _is_whole(db, record_id):
+            damaged.append(str(record_id))
+    return len(rows), len(rows), damaged
+
+
+def _is_whole(db: Connection, record_id: str) -> bool:
+    head = get_head(db, record_id)
+    if head is None:
+        return True  # forgotten meanwhile
+    if load_head(db, head) is None:
+        return False
+    return all(load_revision(db, head, number) for number in range(1, head.revision))
+
+
+def _counts(machine: Machine) -> str:
+    counts = machine.report.counts
+    named = [f"{counts[table]} {name}" for table, name in COUNTED.items() if table in counts]
+    return ", ".join(named)
+
+
+def _begin_anew(machine: Machine) -> str:
+    """Moves all of it aside: a store that is missing beside backups is not begun anew."""
+    store, backups = quote(machine.paths.store), quote(machine.paths.backups)
+    return (
+        f'mash daemon stop; for f in {store}* {backups}; do mv "$f" "$f.damaged"; done'
+        "; mash daemon start  # begins an empty memory"
+    )
+
+
+def _make_writable(machine: Machine) -> str:
+    return f"chmod u+rwX {join([machine.paths.data, machine.paths.store])}"

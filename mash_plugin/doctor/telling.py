@@ -1,0 +1,117 @@
+"""Findings in words for a plain terminal, and as JSON for scripts."""
+
+import textwrap
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from mash_plugin.config import Settings
+from mash_plugin.doctor.examination import Found, Repaired, worst
+from mash_plugin.doctor.finding import Finding
+from mash_plugin.memory.masking import masking
+from mash_plugin.render.text import clean
+
+LABELS = {"ok": "ok", "note": "note", "warning": "WARNING", "error": "ERROR"}
+LABEL_WIDTH = 9
+CATEGORY_WIDTH = 10
+INDENT = " " * (LABEL_WIDTH + CATEGORY_WIDTH)
+NARROWEST = 24
+"""Columns of text that are left in a very narrow terminal."""
+FORMAT = 1
+
+
+def masked(
+    found: Sequence[Found], done: Sequence[Repaired], settings: Settings
+) -> tuple[list[Found], list[Repaired]]:
+    """All of it with credentials masked, as everything that mash shows (R-177)."""
+    hide = masking(settings)
+
+    def of(one: Found) -> Found:
+        finding = one.finding
+        what, why, line = hide(finding.what), hide(finding.why), hide(finding.next)
+        return one._replace(finding=replace(finding, what=what, why=why, next=line))
+
+    shown = [one._replace(found=of(one.found), text=hide(one.text)) for one in done]
+    return [of(one) for one in found], shown
+
+
+def report(found: Sequence[Found], done: Sequence[Repaired], width: int) -> list[str]:
+    """Everything for a person: what was repaired, what is found now, and the sum of it."""
+    return [*repair_lines(done), *lines_of(found, width), summary(found)]
+
+
+def lines_of(found: Iterable[Found], width: int) -> list[str]:
+    """Every finding on its lines; a command stands on one line, to be copied."""
+    lines: list[str] = []
+    room = max(width - len(INDENT), NARROWEST)
+    for category, finding in found:
+        head = f"{LABELS[finding.severity]:<{LABEL_WIDTH}}{category:<{CATEGORY_WIDTH}}"
+        texts = [finding.what, finding.why] if finding.severity != "ok" else [finding.what]
+        for text in filter(None, texts):
+            for line in _wrapped(text, room):
+                lines.append(f"{head}{line}".rstrip())
+                head = INDENT
+        if finding.next and finding.severity != "ok":
+            lines.append(f"{INDENT}-> {clean(finding.next)}")
+    return lines
+
+
+def summary(found: Sequence[Found]) -> str:
+    """One line at the end."""
+    count = {level: sum(f.finding.severity == level for f in found) for level in LABELS}
+    told = [
+        f"{count[level]} {word}{'s' if count[level] != 1 else ''}"
+        for level, word in (("error", "error"), ("warning", "warning"), ("note", "note"))
+        if count[level]
+    ]
+    text = f"{len(found)} things looked at: {', '.join(told) or 'all in order'}."
+    mendable = sum(f.finding.repair is not None for f in found)
+    if mendable:
+        text += f" `mash doctor --fix` repairs {mendable} of them."
+    return text
+
+
+def repair_lines(done: Iterable[Repaired]) -> list[str]:
+    """What each repair did."""
+    return [
+        f"{'fixed' if one.is_done else 'NOT FIXED':<{LABEL_WIDTH + 1}}{one.found.finding.name}:"
+        f" {clean(one.text)}"
+        for one in done
+    ]
+
+
+def as_json(found: Sequence[Found], done: Sequence[Repaired] = ()) -> dict[str, Any]:
+    """The shape that scripts may rely on; fields are only ever added."""
+    return {
+        "format": FORMAT,
+        "ok": worst(found) in ("ok", "note"),
+        "worst": worst(found),
+        "findings": [_finding_json(one) for one in found],
+        "repairs": [
+            {"name": one.found.finding.name, "done": one.is_done, "text": one.text} for one in done
+        ],
+    }
+
+
+def sandboxed(message: str) -> dict[str, Any]:
+    """All that can be told where sockets are forbidden."""
+    found = Finding("sandboxed", "error", message, "from in here nothing could be told rightly")
+    return as_json([Found("daemon", found)])
+
+
+def _finding_json(found: Found) -> dict[str, Any]:
+    finding = found.finding
+    return {
+        "category": found.category,
+        "name": finding.name,
+        "severity": finding.severity,
+        "what": finding.what,
+        "why": finding.why,
+        "next": finding.next,
+        "fixable": finding.repair is not None,
+    }
+
+
+def _wrapped(text: str, room: int) -> list[str]:
+    # A path is never broken: it is there to be copied.
+    return textwrap.wrap(clean(text), room, break_long_words=False, break_on_hyphens=False)
