@@ -1,7 +1,8 @@
 """The parts of a hook's text: records and earlier chats, each in a lane of its own."""
 
 import os
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from itertools import islice
 from typing import Any
 
@@ -30,6 +31,8 @@ _records_lane = Lane("records")
 _chats_lane = Lane("chats")
 
 Records = list[dict[str, Any]]
+Branch = Callable[[], tuple[str, ...]]
+"""Tells the files that the branch changes, within its own time limit."""
 
 
 def project_scopes(project: Project | None) -> list[Scope]:
@@ -85,20 +88,42 @@ def find(records: Sequence[Part[Any]], chats: Part[Any] | None, patience_until: 
         _chats_lane.begin(chats)
 
 
-def project_records(call: Call, project: Project | None) -> Part[Records]:
-    """The project's records."""
+def branch_of(project: Project | None, on_failure: Callable[[str], None]) -> Branch:
+    """What tells the files that the project's branch changes; git is not asked before."""
+
+    def files() -> tuple[str, ...]:
+        if project is None or not os.path.lexists(os.path.join(project.root, ".git")):
+            return ()
+        from mash_plugin.daemon import branch  # few projects of a first answer need it
+
+        until = time.monotonic() + branch.LIMIT_S
+        return branch.BRANCHES.ask(project.root, on_failure).value(until) or ()
+
+    return files
+
+
+def project_records(call: Call, project: Project | None, branch: Branch) -> Part[Records]:
+    """The project's records, what its branch is about first."""
     scopes = project_scopes(project)
-    return Part(
-        lambda: recall_for_hook(call, scopes, None, RECORDS, SELECT_BYTES) if scopes else []
-    )
+
+    def work() -> Records:
+        if not scopes:
+            return []
+        return recall_for_hook(call, scopes, None, RECORDS, SELECT_BYTES, branch)
+
+    return Part(work)
 
 
-def changed_records(call: Call, project: Project | None, since: int) -> Part[Records]:
+def changed_records(
+    call: Call, project: Project | None, since: int, branch: Branch
+) -> Part[Records]:
     """The project's records that were saved after `since`."""
     scopes = project_scopes(project)
 
     def work() -> Records:
-        found = recall_for_hook(call, scopes, None, SELECT_LIMIT, SELECT_BYTES) if scopes else []
+        if not scopes:
+            return []
+        found = recall_for_hook(call, scopes, None, SELECT_LIMIT, SELECT_BYTES, branch)
         return [r for r in found if r["recorded_at"] > since][:RECORDS]
 
     return Part(work)

@@ -62,6 +62,13 @@ class _Hook(NamedTuple):
     def scope(self) -> dict[str, str]:
         return parts.saving_scope(self.project, self.event.agent, self.event.session_id)
 
+    @property
+    def branch(self) -> parts.Branch:
+        return parts.branch_of(
+            self.project,
+            lambda failure: self.node.on_hook_failure(self.event.name, f"branch:{failure}"),
+        )
+
     def find(self, records: Sequence[Part[Any]], chats: Part[Any] | None) -> None:
         """Set to work on these parts."""
         parts.find(records, chats, self.until - BUDGET_S * PATIENCE)
@@ -175,7 +182,7 @@ def _session_start(hook: _Hook) -> str:
         return _resumed(hook, told_at)
     if not hook.node.hook_state.claim_block(event.session_id, source, call.now):
         return ""
-    records = parts.project_records(call, hook.project) if hook.may_recall else None
+    records = parts.project_records(call, hook.project, hook.branch) if hook.may_recall else None
     wants_personal = hook.may_recall and call.settings.personal_at_start
     personal = parts.personal_records(call) if wants_personal else None
     chats = parts.project_chats(call, hook.project, event.session_id)
@@ -205,7 +212,7 @@ def _resumed(hook: _Hook, told_at: int) -> str:
     """What changed since: the rest still stands in the session's context."""
     if not hook.may_recall:
         return ""
-    found = parts.changed_records(hook.call, hook.project, told_at)
+    found = parts.changed_records(hook.call, hook.project, told_at, hook.branch)
     hook.find([found], None)
     changed = hook.take(found)
     if not changed:

@@ -1,20 +1,21 @@
 """A small packet of memory for one exact scope: window, rank, fit. Writes nothing."""
 
 from collections import ChainMap
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from heapq import merge
-from typing import Any
+from itertools import chain
+from typing import Any, NamedTuple
 
 from mash_plugin.memory.call import Call
 from mash_plugin.memory.items import item_of, status_of_head
 from mash_plugin.memory.masking import masking
 from mash_plugin.memory.scopes import known_chat, scope_of
-from mash_plugin.memory.windows import Placed, Window, review_window
-from mash_plugin.records.budget import pack
-from mash_plugin.records.files import mentions_path
+from mash_plugin.memory.start_order import RevisionOf, naming, start_order
+from mash_plugin.memory.windows import Files, Window, review_window
+from mash_plugin.records.budget import Outcome, pack
 from mash_plugin.records.model import Revision, Scope
-from mash_plugin.records.ranking import Ranked, rank_records
+from mash_plugin.records.ranking import Placed, StartBoosts, rank_records
 from mash_plugin.records.suspicion import reads_like_instruction
 from mash_plugin.store.operations import identity_of
 from mash_plugin.store.records import Head, load_head, text_bytes
@@ -23,7 +24,31 @@ from mash_plugin.store.sqlite import Connection
 EMPTY_ITEM_BYTES = 215
 """No item takes less beside its texts, its ID and its scope."""
 Item = dict[str, Any]
-Test = Callable[[Head, Revision], bool]
+
+
+class Ask(NamedTuple):
+    """What is looked for, by a tool or by a hook."""
+
+    scopes: Sequence[Scope]
+    limit: int
+    byte_budget: int
+    terms: Sequence[str] = ()
+    file: str | None = None
+    include_review: bool = False
+    is_hook: bool = False
+    branch: Callable[[], Files] | None = None
+    is_explained: bool = False
+    """Whether somebody wants to know of all records what became of them."""
+
+
+class Recalled(NamedTuple):
+    """A packet, and how recall came to it."""
+
+    packet: Item
+    heads: Mapping[str, Head]
+    boosts: Mapping[str, StartBoosts]
+    outcomes: list[tuple[Placed, Outcome]]
+    """What became of the records, in their order; of all of them where that was asked for."""
 
 
 def recall_records(call: Call, request: dict[str, Any]) -> Item:
@@ -39,82 +64,103 @@ def recall_records(call: Call, request: dict[str, Any]) -> Item:
     # Personal records are never added for a file (R-090).
     if request["include_personal"] and scope.kind != "personal" and file is None:
         scopes.append(Scope("personal"))
-    packet = _recall(
-        call,
+    ask = Ask(
         scopes,
-        terms=significant(request["query"]) if request.get("query") else [],
+        request["limit"],
+        request["byte_budget"],
+        terms=significant(request["query"]) if request.get("query") else (),
         file=file,
-        limit=request["limit"],
-        byte_budget=request["byte_budget"],
         include_review=request["include_review"],
-        is_fit=lambda _head, _revision: True,
     )
+    packet = recall(call, ask).packet
     if scope.kind == "chat" and not packet["records"]:
         known_chat(call.chats, scope.value)
     return packet
 
 
 def recall_for_hook(
-    call: Call, scopes: Sequence[Scope], file: str | None, limit: int, byte_budget: int
+    call: Call,
+    scopes: Sequence[Scope],
+    file: str | None,
+    limit: int,
+    byte_budget: int,
+    branch: Callable[[], Files] | None = None,
 ) -> list[Item]:
     """The best records of these scopes together, as one list of items; paths are real ones.
 
     Candidates that read like instructions to an agent stay out: nobody vouched for them.
+    `branch` tells the files that the branch changes, for the start of a session; it is asked
+    only where there are records.
     """
-    packet = _recall(
-        call,
-        scopes,
-        terms=[],
-        file=file,
-        limit=limit,
-        byte_budget=byte_budget,
-        include_review=False,
-        is_fit=lambda head, revision: (
-            head.review == "established" or not reads_like_instruction(revision.body)
-        ),
-    )
-    records: list[Item] = packet["records"]
+    ask = Ask(scopes, limit, byte_budget, file=file, is_hook=True, branch=branch)
+    records: list[Item] = recall(call, ask).packet["records"]
     return records
 
 
-def _recall(
-    call: Call,
-    scopes: Sequence[Scope],
-    terms: Sequence[str],
-    file: str | None,
-    limit: int,
-    byte_budget: int,
-    include_review: bool,
-    is_fit: Test,
-) -> Item:
+def recall(call: Call, ask: Ask) -> Recalled:
+    """The packet and what became of each record on the way: the one place that decides it."""
     shown = masking(call.settings)
+    outcomes: list[tuple[Placed, Outcome]] = []
     with call.store.reading() as db:
-        found = _windows(call, db, list(dict.fromkeys(scopes)), include_review)
+        found = _windows(call, db, list(dict.fromkeys(ask.scopes)), ask.include_review)
         heads = ChainMap(*(window.heads for window in found))
         conflicts = frozenset[str]().union(*(window.conflicts for window in found))
 
         def revision_of(head: Head) -> Revision | None:
             return _revision(call, db, found, head)
 
-        placed: list[Iterable[Placed]] = [window.ordered for window in found]
-        if file is not None:
-            placed = [_naming(window, file, revision_of) for window in found]
-        relevant: Iterable[Ranked] = (ranked for _, ranked in merge(*placed))
-        rest: Iterable[Ranked] = ()
-        if terms:
-            relevant, rest = rank_records(list(relevant), terms, call.now)
-
-        def to_item(ranked: Ranked) -> Item | None:
-            head = heads[ranked.id]
+        def to_item(placed: Placed) -> Item | Outcome:
+            head = heads[placed[1].id]
             revision = revision_of(head)
-            if revision is None or not is_fit(head, revision):
-                return None
+            if revision is None:
+                return "damaged"
+            if ask.is_hook and not _may_speak(head, revision):
+                return "suspicious"
             status = status_of_head(head, call.now)
             return item_of(head, revision, status, head.id in conflicts, shown)
 
-        scan_limited = any(window.scan_limited for window in found)
-        least_size = _least_size(db, heads)
-        return pack(relevant, rest, to_item, least_size, limit, byte_budget, scan_limited)
+        ordered, boosts = _in_order(call, db, found, ask, revision_of)
+        relevant, rest = _split(ordered, ask, call.now)
+        packet = pack(
+            relevant,
+            rest,
+            to_item,
+            _least_size(db, heads),
+            ask.limit,
+            ask.byte_budget,
+            any(window.scan_limited for window in found),
+            lambda placed, outcome: outcomes.append((placed, outcome)),
+        )
+        if ask.is_explained:
+            outcomes += [(placed, "limit") for placed in chain(relevant, rest)]
+    return Recalled(packet, heads, boosts, outcomes)
+
+
+def _in_order(
+    call: Call, db: Connection, found: Sequence[Window], ask: Ask, revision_of: RevisionOf
+) -> tuple[Iterator[Placed], Mapping[str, StartBoosts]]:
+    """The records of all windows, best first but for the words, and why some come forward."""
+    if ask.file is not None:
+        return merge(*(naming(window, ask.file, revision_of) for window in found)), {}
+    if ask.branch is None or not any(window.heads for window in found):
+        return merge(*(window.ordered for window in found)), {}
+    files = ask.branch()
+    orders = [start_order(db, window, files, call.now, revision_of) for window in found]
+    return merge(*(o.ordered for o in orders)), ChainMap(*(o.boosts for o in orders))
+
+
+def _split(
+    ordered: Iterator[Placed], ask: Ask, now: int
+) -> tuple[Iterator[Placed], Iterator[Placed]]:
+    """The relevant records and the rest."""
+    if not ask.terms:
+        return ordered, iter(())
+    relevant, rest = rank_records(list(ordered), ask.terms, now)
+    return iter(relevant), iter(rest)
+
+
+def _may_speak(head: Head, revision: Revision) -> bool:
+    return head.review == "established" or not reads_like_instruction(revision.body)
 
 
 def _windows(
@@ -126,36 +172,19 @@ def _windows(
     return [review_window(db, owner, scope, call.now) for scope in scopes]
 
 
-def _least_size(db: Connection, heads: Mapping[str, Head]) -> Callable[[Ranked], int]:
+def _least_size(db: Connection, heads: Mapping[str, Head]) -> Callable[[Placed], int]:
     """What an item surely takes; the texts are measured together, once something did not fit."""
 
     @cache
     def sizes() -> dict[str, int]:
         return text_bytes(db, heads)
 
-    def least_size(ranked: Ranked) -> int:
-        scope_value = heads[ranked.id].scope_value
-        return EMPTY_ITEM_BYTES + len(ranked.id) + len(scope_value) + sizes()[ranked.id]
+    def least_size(placed: Placed) -> int:
+        record_id = placed[1].id
+        scope_value = heads[record_id].scope_value
+        return EMPTY_ITEM_BYTES + len(record_id) + len(scope_value) + sizes()[record_id]
 
     return least_size
-
-
-def _naming(
-    window: Window, file: str, revision_of: Callable[[Head], Revision | None]
-) -> Iterator[Placed]:
-    """The records of a window that name the file, in order; its words are looked for first."""
-    from mash_plugin.tokens import words
-
-    parts = sorted(set(words(file)), key=len, reverse=True)  # the longest is the rarest
-    for placed in window.holding(parts):
-        revision = revision_of(window.heads[placed[1].id])
-        if revision is not None and _names(revision, file):
-            yield placed
-
-
-def _names(revision: Revision, file: str) -> bool:
-    quotes = (e.quote for e in revision.evidence if e.added_by == "revision")
-    return any(mentions_path(text, file) for text in (*revision.body.texts, *quotes))
 
 
 def _revision(call: Call, db: Connection, windows: Sequence[Window], head: Head) -> Revision | None:

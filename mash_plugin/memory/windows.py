@@ -12,7 +12,13 @@ from typing import NamedTuple
 from mash_plugin.memory.items import status_of_head
 from mash_plugin.records.lifecycle import tier_of
 from mash_plugin.records.model import Revision, Scope
-from mash_plugin.records.ranking import Ranked, Standing, standing, standings_change_at
+from mash_plugin.records.ranking import (
+    Placed,
+    Ranked,
+    StartBoosts,
+    standing,
+    standings_change_at,
+)
 from mash_plugin.store.records import (
     Head,
     conflicted_among,
@@ -25,9 +31,19 @@ from mash_plugin.store.sqlite import Connection
 WINDOW = 256
 KEPT = 16
 """Windows in memory: about 150 KB each when full."""
+Files = tuple[str, ...]
 
 
-Placed = tuple[Standing, Ranked]
+class StartOrder(NamedTuple):
+    """A window in the order of a session's start, and why; it holds until a moment."""
+
+    ordered: list[Placed]
+    boosts: dict[str, StartBoosts]
+    since: int
+    until: int | None
+
+    def holds(self, now: int) -> bool:
+        return self.since <= now and (self.until is None or now < self.until)
 
 
 class Window(NamedTuple):
@@ -43,6 +59,8 @@ class Window(NamedTuple):
     """Where each record's line begins."""
     revisions: dict[str, Revision]
     """Heads that were read, and found undamaged, since the window was made."""
+    start_orders: dict[Files, StartOrder]
+    """The order for each set of files that a branch changed when a session started."""
 
     def holding(self, parts: Sequence[str]) -> list[Placed]:
         """Those records whose words hold all these words; the rarest word should come first."""
@@ -118,7 +136,7 @@ def prepared(found: Sequence[Head], conflicts: frozenset[str], now: int) -> Wind
     ordered = sorted((standing(ranked, now), ranked) for ranked in all_ranked)
     lines = [f"{ranked.strong_tokens} {ranked.weak_tokens}\n" for _, ranked in ordered]
     starts = [0, *accumulate(map(len, lines))]
-    return Window(heads, ordered, conflicts, len(found) > WINDOW, "".join(lines), starts, {})
+    return Window(heads, ordered, conflicts, len(found) > WINDOW, "".join(lines), starts, {}, {})
 
 
 def _ranked(head: Head, conflicted: bool, now: int) -> Ranked:

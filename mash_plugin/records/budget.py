@@ -2,51 +2,57 @@
 
 from collections.abc import Callable, Iterable
 from itertools import chain, repeat
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from mash_plugin.compact_json import compact_json
 
 Source = TypeVar("Source")
 Item = dict[str, Any]
+Outcome = Literal["shown", "limit", "budget", "suspicious", "damaged"]
+"""What becomes of a record: in the packet, no place left, too long, or not to be shown."""
 
 
 def pack(
     relevant: Iterable[Source],
     rest: Iterable[Source],
-    to_item: Callable[[Source], Item | None],
+    to_item: Callable[[Source], Item | Outcome],
     least_size: Callable[[Source], int],
     limit: int,
     byte_budget: int,
     scan_limited: bool,
+    note: Callable[[Source, Outcome], None],
 ) -> Item:
     """The packet: whole items in order, then the best of the rest marked `matched: false`.
 
     What does not fit is skipped, smaller ones after it may still fit. Only a relevant record
-    that was left out sets `truncated`. `to_item` gives None for a record that cannot be shown;
+    that was left out sets `truncated`. `to_item` tells why a record cannot be shown;
     `least_size` tells cheaply what surely does not fit; it is asked once something did not.
+    `note` hears what became of each record, up to the first without a place.
     """
     # The value `false` is one byte longer than `true`, so the final result can only be shorter.
     size = size_of({"records": [], "truncated": False, "scan_limited": False})
     chosen: list[Item] = []
     left_out = {True: False, False: False}
     for source, is_relevant in chain(zip(relevant, repeat(True)), zip(rest, repeat(False))):
+        outcome: Outcome = "budget"
         if len(chosen) == limit:
-            left_out[is_relevant] = True
+            outcome = "limit"
+        elif not any(left_out.values()) or size + least_size(source) <= byte_budget:
+            item = to_item(source)
+            if isinstance(item, str):
+                note(source, item)
+                continue
+            if not is_relevant:
+                item["matched"] = False
+            cost = size_of(item) + bool(chosen)
+            if size + cost <= byte_budget:
+                outcome = "shown"
+                chosen.append(item)
+                size += cost
+        note(source, outcome)
+        left_out[is_relevant] |= outcome != "shown"
+        if outcome == "limit":
             break
-        if any(left_out.values()) and size + least_size(source) > byte_budget:
-            left_out[is_relevant] = True
-            continue
-        item = to_item(source)
-        if item is None:
-            continue
-        if not is_relevant:
-            item["matched"] = False
-        cost = size_of(item) + bool(chosen)
-        if size + cost > byte_budget:
-            left_out[is_relevant] = True
-            continue
-        chosen.append(item)
-        size += cost
     return {"records": chosen, "truncated": left_out[True], "scan_limited": scan_limited}
 
 

@@ -9,6 +9,9 @@ TEXT_POINTS = 1000
 WEAK_SHARE = 0.5
 CONFIRMATION_POINTS, MOST_CONFIRMATIONS = 25, 4
 RECENCY_POINTS, RECENCY_DAYS = 100, 90
+BRANCH_POINTS = 60
+CITED_POINTS, CITED_DAYS = 40, 7
+"""At the start of a session, together as much as a boost of recall."""
 
 
 class Ranked(NamedTuple):
@@ -27,32 +30,55 @@ class Ranked(NamedTuple):
 
 Standing = tuple[int, bool, int, int, str]
 """Sorts records: tier, the agent's after the person's, points, newest, ID."""
+Placed = tuple[Standing, Ranked]
+
+
+class Boosts(NamedTuple):
+    """Points beside those for words: all together never outweigh a tier."""
+
+    confirmations: int
+    recency: int
+
+
+class StartBoosts(NamedTuple):
+    """What brings a record forward when a session starts."""
+
+    branch_file: str | None
+    """A file that the branch changes and the record names."""
+    is_cited: bool
+    """Whether it was cited or confirmed of late."""
+
+    @property
+    def points(self) -> int:
+        return BRANCH_POINTS * (self.branch_file is not None) + CITED_POINTS * self.is_cited
 
 
 def rank_records(
-    window: Sequence[Ranked], query_terms: Sequence[str], now: int
-) -> tuple[list[Ranked], list[Ranked]]:
+    window: Sequence[Placed], query_terms: Sequence[str], now: int
+) -> tuple[list[Placed], list[Placed]]:
     """The relevant records and the rest, each best first; without terms all are relevant.
 
     The order is total: tier, the person's before the agent's inside the current tier, points,
     newest, ID.
     """
     if not query_terms:
-        return sorted(window, key=lambda r: standing(r, now)), []
-    hits = _text_points(window, query_terms)
-    relevant = [
-        (standing(r, now, points), r) for r, points in zip(window, hits, strict=True) if points
-    ]
-    rest = [r for r, points in zip(window, hits, strict=True) if not points]
-    relevant.sort(key=lambda pair: pair[0])
-    return [r for _, r in relevant], sorted(rest, key=lambda r: standing(r, now))
+        return sorted(window), []
+    hits = _text_points([record for _, record in window], query_terms)
+    pairs = list(zip(window, hits, strict=True))
+    relevant = [(standing(r, now, points), r) for (_, r), points in pairs if points]
+    return sorted(relevant), sorted(placed for placed, points in pairs if not points)
 
 
-def boost(record: Ranked, now: int) -> int:
+def boosts(record: Ranked, now: int) -> Boosts:
     """Points for confirmations and for a recent head: at most 100 each (R-075)."""
     confirmed = CONFIRMATION_POINTS * min(record.confirmations, MOST_CONFIRMATIONS)
     age_days = max(0, now - record.recorded_at) / DAY_MS
-    return confirmed + round(RECENCY_POINTS * max(0.0, 1 - age_days / RECENCY_DAYS))
+    return Boosts(confirmed, round(RECENCY_POINTS * max(0.0, 1 - age_days / RECENCY_DAYS)))
+
+
+def cited_until(record: Ranked, confirmed_at: int | None) -> int:
+    """Until when a record counts as cited of late."""
+    return max(record.recorded_at, confirmed_at or 0) + CITED_DAYS * DAY_MS
 
 
 def standings_change_at(window: Iterable[Ranked], now: int) -> int | None:
@@ -70,10 +96,10 @@ def _loses_point_at(record: Ranked, now: int) -> int | None:
     return max(now + 1, record.recorded_at + math.floor(last_age))
 
 
-def standing(record: Ranked, now: int, text_points: int = 0) -> Standing:
+def standing(record: Ranked, now: int, more_points: int = 0) -> Standing:
     """The place of one record in the order."""
     agents_last = record.tier == 0 and record.is_agents_decision
-    points = text_points + boost(record, now)
+    points = more_points + sum(boosts(record, now))
     return (record.tier, agents_last, -points, -record.recorded_at, record.id)
 
 

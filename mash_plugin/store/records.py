@@ -109,6 +109,12 @@ def conflicted_among(db: Connection, record_ids: Iterable[str], now: int) -> fro
     return frozenset(row[0] for row in db.all(_SQL.conflicted_among, key))
 
 
+def last_confirmed(db: Connection, record_ids: Iterable[str]) -> dict[str, int]:
+    """When each of these heads was last confirmed; without those that never were."""
+    key = {"record_ids": compact_json(list(record_ids))}
+    return {row[0]: int(row[1]) for row in db.all(_SQL.last_confirmed, key)}
+
+
 def get_head(db: Connection, record_id: str) -> Head | None:
     """The head of a record, or None."""
     row = db.one(_SQL.get_head, {"record_id": record_id})

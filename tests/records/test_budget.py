@@ -24,6 +24,7 @@ def packed(relevant: list[Item], rest: list[Item], limit: int = 8, budget: int =
         limit,
         budget,
         False,
+        lambda *_: None,
     )
 
 
@@ -65,9 +66,22 @@ def test_the_rest_fills_what_is_left_marked_and_never_truncates() -> None:
     assert packet["truncated"] is False
 
 
-def test_what_cannot_be_shown_is_passed_over() -> None:
-    packet = pack([1, 2], [], lambda n: {"n": n} if n == 2 else None, lambda _: 0, 8, 6000, True)
-    assert packet == {"records": [{"n": 2}], "truncated": False, "scan_limited": True}
+def test_what_cannot_be_shown_is_passed_over_and_each_outcome_is_told() -> None:
+    texts = {1: "", 2: "short", 3: "x" * 2000, 4: "fits", 5: "no place", 6: "not looked at"}
+    told: list[tuple[int, str]] = []
+    packet = pack(
+        [1, 2, 3, 4, 5, 6],
+        [],
+        lambda n: {"n": texts[n]} if n > 1 else "damaged",
+        lambda n: len(texts[n]),
+        2,
+        1024,
+        True,
+        lambda n, outcome: told.append((n, outcome)),
+    )
+    shown = [{"n": "short"}, {"n": "fits"}]
+    assert packet == {"records": shown, "truncated": True, "scan_limited": True}
+    assert told == [(1, "damaged"), (2, "shown"), (3, "budget"), (4, "shown"), (5, "limit")]
 
 
 def test_the_empty_result_has_the_size_that_is_counted() -> None:

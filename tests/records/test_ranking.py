@@ -7,7 +7,9 @@ from hypothesis import strategies as st
 from mash_plugin.records.ranking import (
     DAY_MS,
     Ranked,
-    boost,
+    StartBoosts,
+    boosts,
+    cited_until,
     rank_records,
     standing,
     standings_change_at,
@@ -28,8 +30,14 @@ def ranked(record_id: str = "a", **fields: object) -> Ranked:
     return Ranked(record_id, **{**values, **fields})  # type: ignore[arg-type]
 
 
+def ranking(window: list[Ranked], *terms: str) -> tuple[list[Ranked], list[Ranked]]:
+    parts = rank_records([(standing(r, NOW), r) for r in window], terms, NOW)
+    relevant, rest = ([r for _, r in part] for part in parts)
+    return relevant, rest
+
+
 def order(window: list[Ranked], *terms: str) -> list[str]:
-    relevant, rest = rank_records(window, terms, NOW)
+    relevant, rest = ranking(window, *terms)
     return [r.id for r in (*relevant, *rest)]
 
 
@@ -50,7 +58,7 @@ RANKED = st.builds(
 def test_tiers_are_never_crossed_and_no_record_is_lost(
     window: list[Ranked], terms: list[str]
 ) -> None:
-    relevant, rest = rank_records(window, terms, NOW)
+    relevant, rest = ranking(window, *terms)
     assert [r.tier for r in relevant] == sorted(r.tier for r in relevant)
     assert [r.tier for r in rest] == sorted(r.tier for r in rest)
     assert sorted(r.id for r in (*relevant, *rest)) == sorted(r.id for r in window)
@@ -59,7 +67,7 @@ def test_tiers_are_never_crossed_and_no_record_is_lost(
 @pytest.mark.spec("R-073")
 @given(st.lists(RANKED, max_size=30), st.lists(st.sampled_from("abcxyz"), min_size=1, max_size=3))
 def test_what_matches_no_word_comes_after_what_does(window: list[Ranked], terms: list[str]) -> None:
-    relevant, rest = rank_records(window, terms, NOW)
+    relevant, rest = ranking(window, *terms)
     for record in window:
         words = {*record.strong_tokens.split(), *record.weak_tokens.split()}
         assert (record in relevant) == bool(words & set(terms))
@@ -77,14 +85,14 @@ def test_the_order_does_not_depend_on_the_order_of_reading(window: list[Ranked],
 @pytest.mark.spec("R-075")
 @given(RANKED)
 def test_boosts_are_bounded(record: Ranked) -> None:
-    assert 0 <= boost(record, NOW) <= 200
+    assert all(0 <= points <= 100 for points in boosts(record, NOW))
 
 
 @pytest.mark.spec("R-075")
 def test_one_confirmation_and_a_newer_date_raise_a_record() -> None:
     assert order([ranked("a"), ranked("b", confirmations=1)]) == ["b", "a"]
     assert order([ranked("a", recorded_at=NOW - 9 * DAY_MS), ranked("b")]) == ["b", "a"]
-    assert boost(ranked(confirmations=4), NOW) == boost(ranked(confirmations=400), NOW)
+    assert boosts(ranked(confirmations=4), NOW) == boosts(ranked(confirmations=400), NOW)
 
 
 @pytest.mark.spec("R-075")
@@ -124,7 +132,7 @@ def test_the_agents_decisions_come_after_the_persons_among_the_current() -> None
 
 
 def test_a_time_in_the_future_has_no_negative_age() -> None:
-    assert boost(ranked(recorded_at=NOW + 10**12), NOW) == 100
+    assert boosts(ranked(recorded_at=NOW + 10**12), NOW).recency == 100
 
 
 @given(st.lists(RANKED, max_size=30), st.floats(0, 1))
@@ -138,3 +146,15 @@ def test_an_order_holds_until_the_first_record_loses_a_point(
     if until is not None:
         later = until + DAY_MS
         assert any(standing(r, later) != standing(r, NOW) for r in window)
+
+
+@pytest.mark.spec("R-075")
+def test_a_file_of_the_branch_and_a_citation_are_together_one_bounded_boost() -> None:
+    points = [StartBoosts(file, cited).points for file in (None, "a.py") for cited in (False, True)]
+    assert points == [0, 40, 60, 100]
+
+
+def test_a_record_counts_as_cited_for_a_week_from_its_last_citation() -> None:
+    record = ranked(recorded_at=NOW)
+    assert cited_until(record, None) == cited_until(record, NOW - DAY_MS) == NOW + 7 * DAY_MS
+    assert cited_until(record, NOW + DAY_MS) == NOW + 8 * DAY_MS

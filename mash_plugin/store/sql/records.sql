@@ -46,6 +46,14 @@ WHERE r.begins_at <= :now AND :now < r.ends_at
     SELECT 1 FROM contradictions c JOIN live_heads o ON o.record_id = c.other_id
     WHERE c.record_id = r.record_id AND o.begins_at <= :now AND :now < o.ends_at);
 
+-- name: last_confirmed
+-- When heads among the given records were last confirmed, those alone that were.
+SELECT c.record_id, max(c.confirmed_at)
+FROM json_each(:record_ids) j
+JOIN records r ON r.record_id = j.value
+JOIN confirmations c ON c.record_id = r.record_id AND c.revision = r.head_revision
+GROUP BY c.record_id;
+
 -- name: get_head
 -- Also of a hidden record, since undo and removal start from it; its readers look at hidden_at.
 SELECT * FROM heads WHERE record_id = :record_id;
