@@ -17,7 +17,8 @@ _KEYS: Mapping[str, Mapping[str, str]] = {
     "records": dict.fromkeys(
         ("enabled", "capture", "recall", "trust_headless_prompts", "trust_inferred_authors"),
         "switch",
-    ),
+    )
+    | {"backfill_since": "moment"},
     "recall": dict.fromkeys(("files", "personal_at_start", "subagents"), "switch"),
     "privacy": {"mask_credentials": "switch", "extra_patterns": "texts"},
     "projects": dict.fromkeys(("deny", "no_capture", "no_recall", "no_index"), "projects"),
@@ -177,6 +178,10 @@ def _warnings(tables: Mapping[str, object], within: str) -> Iterator[str]:
 
 
 def _value_warnings(name: str, kind: str, value: object) -> Iterator[str]:
+    if kind == "moment":
+        if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+            yield f"{name} = {value!r} must be Unix milliseconds and does nothing"
+        return
     if kind == "switch":
         if not is_on(value) and not is_off(value):
             taken = "on" if name == "privacy.mask_credentials" else "off"

@@ -4,8 +4,10 @@ The only module that imports `mcp`, which costs more than half a second. Nothing
 to standard output but the protocol: the SDK points descriptor 1 at standard error meanwhile.
 """
 
+import fcntl
 import json
 import os
+import signal
 import sys
 import threading
 from collections.abc import Mapping
@@ -13,6 +15,7 @@ from contextlib import suppress
 from functools import partial
 from importlib.metadata import version
 from io import TextIOWrapper
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -30,6 +33,14 @@ from mash_plugin.errors import InvalidArgument, MashError
 from mash_plugin.paths import find_paths
 from mash_plugin.privacy.credentials import mask
 from mash_plugin.protocol import tool_schemas
+from mash_plugin.protocol.review import (
+    GROUP_FILE,
+    REVIEW_INSTRUCTIONS,
+    Review,
+    bound_request,
+    read_review,
+    review_tool,
+)
 
 SKILLS = ", ".join(f"`{name}`" for name in wording.SKILLS)
 INSTRUCTIONS = f"""\
@@ -55,19 +66,30 @@ CLIENT_NAMES = {"codex-mcp-client": "codex"}
 Context = ServerRequestContext[dict[str, Any], Any]
 
 
-def serve() -> None:
-    """Answer one client on stdin and stdout until it closes them. Raises Sandboxed."""
+def serve(review_file: str | None = None) -> None:
+    """Answer one client on stdin and stdout until it closes them. Raises Sandboxed.
+
+    With a review's file the client is a reviewer of one chat, which ends with the run that
+    started it.
+    """
     refuse_sandbox()  # there the event loop itself would hang
+    review = read_review(review_file) if review_file else None
+    if review_file:
+        threading.Thread(target=_end_with_run, args=(review_file,), daemon=True).start()
     threading.Thread(target=_hold_lease, daemon=True).start()
-    anyio.run(_serve)
+    anyio.run(_serve, review)
     # A call may still wait for the daemon in its thread; nobody is left to hear the answer.
     sys.stderr.flush()
     os._exit(0)
 
 
-def build_server() -> Server[dict[str, Any]]:
-    """The server with its tools; both the handshake of 2025 and the envelope of 2026 reach it."""
-    tools = [types.Tool.model_validate(schema) for schema in tool_schemas()]
+def build_server(review: Review | None = None) -> Server[dict[str, Any]]:
+    """The server with its tools; both the handshake of 2025 and the envelope of 2026 reach it.
+
+    A reviewer gets one tool, which saves candidates of one version of one chat.
+    """
+    schemas = [review_tool()] if review else tool_schemas()
+    tools = [types.Tool.model_validate(schema) for schema in schemas]
     names = frozenset(tool.name for tool in tools)
     limiter = anyio.CapacityLimiter(CALLS_AT_ONCE)
 
@@ -85,14 +107,18 @@ def build_server() -> Server[dict[str, Any]]:
                 code=types.INVALID_PARAMS,
                 message=f"Unknown tool: {mask(params.name[:100])}. This server has {known}.",
             )
-        ask = partial(_call, params.name, params.arguments or {}, caller_of(context))
+        arguments = params.arguments or {}
+        if review:
+            ask = partial(_call_bound, review, arguments, caller_of(context))
+        else:
+            ask = partial(_call, params.name, arguments, caller_of(context))
         return await anyio.to_thread.run_sync(ask, abandon_on_cancel=True, limiter=limiter)
 
     return Server(
         "mash",
         version=version("mash-plugin"),
         title="mash",
-        instructions=INSTRUCTIONS,
+        instructions=REVIEW_INSTRUCTIONS if review else INSTRUCTIONS,
         on_list_tools=list_tools,
         on_call_tool=call_tool,
     )
@@ -130,8 +156,8 @@ class _Lines(TextIOWrapper):
         return whole.encode("utf-8", "replace").decode() + "\n"
 
 
-async def _serve() -> None:
-    server = build_server()
+async def _serve(review: Review | None) -> None:
+    server = build_server(review)
     stdin = anyio.wrap_file(_Lines(sys.stdin.buffer, encoding="utf-8", errors="replace"))
     async with stdio_server(stdin=stdin) as (read_stream, write_stream):
         await server.run(read_stream, write_stream, server.create_initialization_options())
@@ -148,12 +174,38 @@ def _call(name: str, arguments: dict[str, Any], caller: dict[str, Any]) -> types
         return _result({"error": refused.as_json()}, is_error=True)
 
 
+def _call_bound(
+    review: Review, arguments: dict[str, Any], caller: dict[str, Any]
+) -> types.CallToolResult:
+    """Save the drafts of a review; of its caller only the name counts, no session is its own."""
+    try:
+        request = bound_request(review, arguments)
+    except MashError as error:
+        return _result({"error": error.as_json()}, is_error=True)
+    return _call(wording.EXTRACT, request, {k: v for k, v in caller.items() if k == "agent"})
+
+
 def _result(body: dict[str, Any], *, is_error: bool) -> types.CallToolResult:
     return types.CallToolResult(
         content=[types.TextContent(text=orjson.dumps(body).decode())],
         structured_content=body,
         is_error=is_error,
     )
+
+
+def _end_with_run(review_file: str) -> None:
+    """Wait until the run that holds the file is gone, then end the whole review.
+
+    A run that was killed cannot end its client itself: it would go on, and cost tokens.
+    """
+    parent = os.getppid()
+    with open(review_file, "rb") as file:
+        fcntl.flock(file, fcntl.LOCK_SH)
+    with suppress(OSError, ValueError):
+        group = int(Path(review_file).with_name(GROUP_FILE).read_bytes())
+        if os.getppid() == parent and os.getpgid(parent) == group:
+            os.killpg(group, signal.SIGKILL)
+    os._exit(1)
 
 
 def _hold_lease() -> None:

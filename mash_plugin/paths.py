@@ -61,6 +61,11 @@ class Paths(NamedTuple):
         return os.path.join(self.data, "backups")
 
     @property
+    def reviews(self) -> str:
+        """Where agents that review chats work; never indexed."""
+        return os.path.join(self.data, "reviews")
+
+    @property
     def marketplace(self) -> str:
         """The folder that both agents install the rendered plugin from."""
         return os.path.join(self.data, "marketplace")

@@ -24,3 +24,8 @@ OCCASIONS = (
 )
 """What the person does when something is to be saved (R-124)."""
 WHEN_TO_SAVE = f"when the person {', '.join(OCCASIONS[:-1])}, or {OCCASIONS[-1]}"
+
+
+def counted(count: int, what: str) -> str:
+    """A number with its word in the right form."""
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"

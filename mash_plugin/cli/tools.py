@@ -11,11 +11,12 @@ from mash_plugin.errors import InvalidArgument, LocalFailure, MashError
 
 
 @click.command()
-def mcp() -> None:
+@click.option("--review", metavar="FILE", hidden=True, help="Serve the reviewer of one chat.")
+def mcp(review: str | None) -> None:
     """Serve the tools over stdio until the client leaves; agents start this themselves."""
     from mash_plugin import mcp_server
 
-    mcp_server.serve()
+    mcp_server.serve(review)
 
 
 @click.command()

@@ -36,6 +36,9 @@ COMMANDS = {
     "terminal_hidden": ("mash_plugin.memory.terminal", "list_hidden"),
     "terminal_change": ("mash_plugin.memory.terminal", "change"),
     "terminal_withdraw": ("mash_plugin.memory.withdraw_session", "withdraw_session"),
+    "review_plan": ("mash_plugin.memory.review", "review_plan"),
+    "review_chat": ("mash_plugin.memory.review", "review_chat"),
+    "review_result": ("mash_plugin.memory.review", "review_result"),
 }
 """name → module and function(call, params): what the person's own commands ask."""
 OWN = {

@@ -153,7 +153,8 @@ class Node:
 
     def _not_indexed(self) -> tuple[str, ...]:
         settings = self.settings({})
-        return settings.deny + settings.no_index
+        # Agents that we start ourselves leave no transcript; one that does is not the person's.
+        return (*settings.deny, *settings.no_index, self.paths.reviews)
 
     def _remember_places(self, switches: Mapping[str, str]) -> None:
         place = {name: switches[name] for name in ROOT_VARIABLES if switches.get(name)}

@@ -39,7 +39,7 @@ Json = dict[str, Any]
 def get_extraction_checkpoint(call: Call, request: Json) -> Json:
     """The chat's fingerprint as it stands now, beside the one that was reviewed for this scope."""
     scope = scope_of(request["scope"])
-    fingerprint = _fingerprint(_chat_to_review(call, request["chat_id"], scope))
+    fingerprint = fingerprint_of(chat_to_review(call, request["chat_id"], scope))
     with call.store.reading() as db:
         reviewed = get_checkpoint(db, identity_of(db).owner, request["chat_id"], scope)
     return {
@@ -69,7 +69,7 @@ def extract_records(call: Call, request: Json) -> Json:
     named = {"scope": request["scope"]}
     refuse_private(call, named, "arguments")
     refuse_repeated(call, named, ())
-    chat = _chat_to_review(call, request["chat_id"], scope)
+    chat = chat_to_review(call, request["chat_id"], scope)
     _refuse_changed(chat, request)
     drafts = _prepared(call, chat, scope, request["records"])
     with call.store.writing() as db:
@@ -88,7 +88,7 @@ def extract_records(call: Call, request: Json) -> Json:
         return operation.save(db, receipt, (r["id"] for r in receipt["records"]))
 
 
-def _chat_to_review(call: Call, chat_id: str, scope: Scope) -> Chat:
+def chat_to_review(call: Call, chat_id: str, scope: Scope) -> Chat:
     """The chat with what its transcript holds by now; raises where it may not be reviewed so."""
     Denied(call).refuse_scope(scope)
     chat = known_chat(call.chats, chat_id)
@@ -107,12 +107,13 @@ def _transcripts(call: Call, chat: Chat) -> list[tuple[str, str]]:
     return [(agent, path) for agent, path, _is_subagent in rows]
 
 
-def _fingerprint(chat: Chat) -> str:
+def fingerprint_of(chat: Chat) -> str:
+    """Which version of a chat this is."""
     return chat.fingerprint or EMPTY_CHAT
 
 
 def _refuse_changed(chat: Chat, request: Json) -> None:
-    current = _fingerprint(chat)
+    current = fingerprint_of(chat)
     if current != request["source_fingerprint"]:
         raise SourceChanged(
             f"Chat {chat.id} is not as it was under the fingerprint that you give. Take the new"

@@ -5,7 +5,14 @@ from typing import Annotated, Literal
 from pydantic import Field, StringConstraints
 
 from mash_plugin.protocol.bodies import Request
-from mash_plugin.protocol.fields import Id, Name, Offset, RevisionNumber, Statement
+from mash_plugin.protocol.fields import (
+    Id,
+    Name,
+    Offset,
+    OperationId,
+    RevisionNumber,
+    Statement,
+)
 
 
 class LogRequest(Request):
@@ -46,10 +53,32 @@ class WithdrawRequest(Request):
     digest: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")] | None = None
 
 
+class ReviewPlanRequest(Request):
+    """The chats that were active since a moment, or one of them."""
+
+    since: Annotated[int, Field(ge=0)] = 0
+    chat_id: Id | None = None
+
+
+class ReviewChatRequest(Request):
+    """One chat to review."""
+
+    chat_id: Id
+
+
+class ReviewResultRequest(Request):
+    """The operation that a review was to be saved by."""
+
+    operation_id: OperationId
+
+
 COMMANDS: dict[str, type[Request]] = {
     "log_events": LogRequest,
     "terminal_show": ShowRequest,
     "terminal_hidden": HiddenRequest,
     "terminal_change": ChangeRequest,
     "terminal_withdraw": WithdrawRequest,
+    "review_plan": ReviewPlanRequest,
+    "review_chat": ReviewChatRequest,
+    "review_result": ReviewResultRequest,
 }

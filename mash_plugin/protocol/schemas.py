@@ -30,7 +30,7 @@ def tool_schemas() -> list[Schema]:
             "name": name,
             "title": TITLES[name],
             "description": DESCRIPTIONS[name],
-            "inputSchema": _input(model),
+            "inputSchema": input_schema(model),
             "outputSchema": _output(RESULTS[name]),
             "annotations": {
                 "readOnlyHint": name not in WRITING,
@@ -43,7 +43,8 @@ def tool_schemas() -> list[Schema]:
     ]
 
 
-def _input(model: type[BaseModel]) -> Schema:
+def input_schema(model: type[BaseModel]) -> Schema:
+    """What a tool takes, as clients are shown it."""
     schema = _inlined(model)
     schema.pop("description", None)
     return schema

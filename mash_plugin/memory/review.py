@@ -1,0 +1,118 @@
+"""What a review of earlier chats works on: which are due, and one of them as text.
+
+Nothing is saved here: what a reviewer finds goes through `extract_records` like any review.
+"""
+
+from typing import Any
+
+from mash_plugin.chats.project import Project, is_denied, project_of, shared_place
+from mash_plugin.chats.reading import Chat, as_chat, messages_from
+from mash_plugin.chats.switches import what_is_off
+from mash_plugin.errors import RecordsDisabled
+from mash_plugin.memory.call import Call
+from mash_plugin.memory.denied import Denied
+from mash_plugin.memory.extraction import chat_to_review, fingerprint_of
+from mash_plugin.memory.scopes import known_chat, real_folder, scope_json
+from mash_plugin.records.model import Scope
+from mash_plugin.store.chats import SQL
+from mash_plugin.store.checkpoints import get_checkpoint
+from mash_plugin.store.operations import find_receipt, identity_of, operation_key
+
+MOST_BYTES = 400_000
+"""Some 100,000 tokens: what every reviewer can hold at once beside its own instructions."""
+Json = dict[str, Any]
+
+
+def review_plan(call: Call, request: Json) -> Json:
+    """Every chat of a window, the newest first, and whether its present version is to be reviewed.
+
+    A chat is read from its transcript first: what was said since the last index counts.
+    """
+    if not call.settings.records_enabled:
+        raise RecordsDisabled
+    if chat_id := request.get("chat_id"):
+        ids = [known_chat(call.chats, chat_id).id]
+    else:
+        with call.chats.database.reading() as db:
+            rows = db.all(SQL.chats_active_since, {"since": request["since"]})
+        ids = [as_chat(row).id for row in rows]
+    denied = Denied(call)
+    return {"chats": [_planned(call, denied, chat_id) for chat_id in ids]}
+
+
+def review_chat(call: Call, request: Json) -> Json:
+    """One chat as a reviewer reads it: what the person and the agent said, no output of tools.
+
+    The fingerprint is taken before the messages are read, as every reviewer must.
+    """
+    scope = review_scope(known_chat(call.chats, request["chat_id"]))
+    chat = chat_to_review(call, request["chat_id"], scope)
+    _refuse_uncaptured(call, chat)
+    with call.chats.database.reading() as db:
+        messages = [
+            {"id": message.id, "by": message.author, "text": message.text}
+            for message in messages_from(db, chat.id)
+            if message.role != "tool" and message.text.strip()
+        ]
+    return {
+        "chat_id": chat.id,
+        "scope": scope_json(scope.kind, scope.value),
+        "source_fingerprint": fingerprint_of(chat),
+        "messages": messages,
+    }
+
+
+def review_result(call: Call, request: Json) -> Json:
+    """Whether that review was saved, which is always together with its checkpoint."""
+    with call.store.reading() as db:
+        identity = identity_of(db)
+        found = find_receipt(db, identity, operation_key(identity, request["operation_id"]))
+    records = (found.receipt or {}).get("records", []) if found else []
+    saved = sum(1 for record in records if not record["reused"])
+    return {"is_saved": found is not None, "records_saved": saved}
+
+
+def review_scope(chat: Chat) -> Scope:
+    """Where the records of a chat's review hold: its repository, its folder, or itself alone."""
+    if chat.repository_identity:
+        return Scope("repository", chat.repository_identity)
+    if chat.project_path:
+        return Scope("local_project", real_folder(chat.project_path))
+    return Scope("chat", chat.id)
+
+
+def _planned(call: Call, denied: Denied, chat_id: str) -> Json:
+    chat = known_chat(call.chats, chat_id)
+    item = {"chat_id": chat.id, "title": chat.title or "", "agent": chat.source, "bytes": 0}
+    if denied.has_chat(chat) or _is_uncaptured(call, chat):
+        return {**item, "state": "left_out"}
+    scope = review_scope(chat)
+    fingerprint = fingerprint_of(chat_to_review(call, chat_id, scope))
+    with call.store.reading() as db:
+        reviewed = get_checkpoint(db, identity_of(db).owner, chat_id, scope)
+    if reviewed and reviewed.source_fingerprint == fingerprint:
+        return {**item, "state": "done"}
+    with call.chats.database.reading() as db:
+        row = db.one(SQL.review_size, {"chat_id": chat_id})
+    size = int(row[0]) if row else 0
+    state = "empty" if not size else "too_long" if size > MOST_BYTES else "due"
+    return {**item, "bytes": size, "state": state}
+
+
+def _is_uncaptured(call: Call, chat: Chat) -> bool:
+    """Whether the person wants nothing saved of the project that a chat took place in."""
+    path = chat.project_path
+    if path is None:
+        return False
+    seen = Project(path, chat.repository_identity, shared_place(path))
+    if is_denied(seen, (*call.settings.no_capture, *call.settings.no_index)):
+        return True  # also where the folder is gone by now
+    off = what_is_off(project_of(path), call.settings)
+    return any(one.what in ("everything", "capture", "index") for one in off)
+
+
+def _refuse_uncaptured(call: Call, chat: Chat) -> None:
+    if _is_uncaptured(call, chat):
+        raise RecordsDisabled(
+            f"Nothing is saved of chat {chat.id}: capture is switched off for {chat.project_path}."
+        )
