@@ -13,6 +13,10 @@ MARKER_FAULTS = 5
 MARKER_FAULT_CHARS = 60
 """Lines of a repository's file are shown as far as a person needs to find them."""
 Tables = dict[str, object]
+_NUMBERS = {
+    "moment": "must be Unix milliseconds and does nothing",
+    "days": "is no whole number of days from 1 on: all chats are kept",
+}
 _KEYS: Mapping[str, Mapping[str, str]] = {
     "records": dict.fromkeys(
         ("enabled", "capture", "recall", "trust_headless_prompts", "trust_inferred_authors"),
@@ -22,7 +26,7 @@ _KEYS: Mapping[str, Mapping[str, str]] = {
     "recall": dict.fromkeys(("files", "personal_at_start", "subagents"), "switch"),
     "privacy": {"mask_credentials": "switch", "extra_patterns": "texts"},
     "projects": dict.fromkeys(("deny", "no_capture", "no_recall", "no_index"), "projects"),
-    "chats": {"roots": "table"},
+    "chats": {"roots": "table", "keep_days": "days"},
     "chats.roots": {"claude": "folders", "codex": "folders"},
 }
 
@@ -47,6 +51,8 @@ class Settings(NamedTuple):
     no_index: tuple[str, ...] = ()
     claude_roots: tuple[str, ...] = ()
     codex_roots: tuple[str, ...] = ()
+    keep_days: int | None = None
+    """How long chats stay in the index after their last word; None: for ever."""
     is_internal: bool = False
     """The call comes from an agent that we started ourselves: hooks stay silent."""
     problem: str | None = None
@@ -138,7 +144,8 @@ def read_marker(text: str) -> tuple[frozenset[str], tuple[str, ...]]:
 def _settings(tables: Tables, switches: Mapping[str, str]) -> Settings:
     records, recall = _table(tables, "records"), _table(tables, "recall")
     privacy, projects = _table(tables, "privacy"), _table(tables, "projects")
-    roots = _table(_table(tables, "chats"), "roots")
+    chats = _table(tables, "chats")
+    roots = _table(chats, "roots")
     enabled = _switch(records.get("enabled"))
     return Settings(
         records_enabled=enabled,
@@ -157,6 +164,7 @@ def _settings(tables: Tables, switches: Mapping[str, str]) -> Settings:
         no_index=_texts(projects.get("no_index")),
         claude_roots=_texts(roots.get("claude")),
         codex_roots=_texts(roots.get("codex")),
+        keep_days=_number(chats.get("keep_days")),
         is_internal=switches.get("MASH_INTERNAL", "") not in ("", "0"),
         warnings=tuple(_warnings(tables, "")),
     )
@@ -178,9 +186,9 @@ def _warnings(tables: Mapping[str, object], within: str) -> Iterator[str]:
 
 
 def _value_warnings(name: str, kind: str, value: object) -> Iterator[str]:
-    if kind == "moment":
-        if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-            yield f"{name} = {value!r} must be Unix milliseconds and does nothing"
+    if kind in _NUMBERS:
+        if _number(value) is None:
+            yield f"{name} = {value!r} {_NUMBERS[kind]}"
         return
     if kind == "switch":
         if not is_on(value) and not is_off(value):
@@ -227,6 +235,12 @@ def _table(tables: Mapping[str, object], name: str) -> dict[str, object]:
 
 def _on(in_file: object, in_environment: str | None) -> bool:
     return _switch(in_file) and not is_off(in_environment)
+
+
+def _number(value: object) -> int | None:
+    """A whole number from 1 on; None for all else."""
+    is_number = isinstance(value, int) and not isinstance(value, bool) and value > 0
+    return int(str(value)) if is_number else None
 
 
 def _texts(value: object) -> tuple[str, ...]:

@@ -59,7 +59,8 @@ class Run:
 
 def take_in_all(run: Run) -> None:
     """Read and store what has changed, with a second process when it is much."""
-    queue = sorted(run.transcripts.changed(), key=lambda item: item[1].st_mtime_ns)
+    changed = (item for item in run.transcripts.changed() if not run.around.is_too_old(item[1]))
+    queue = sorted(changed, key=lambda item: item[1].st_mtime_ns)
     new_bytes = sum(status.st_size for _, status in queue)
     run.files = [file for file, _status in queue]
     run.files_total += len(queue)

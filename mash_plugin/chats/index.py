@@ -31,6 +31,7 @@ class ChatIndex:
         *,
         is_forgotten: Callable[[str, str], bool] = lambda _source, _session: False,
         deny: Callable[[], Sequence[str]] = tuple,
+        keep_since: Callable[[int], int] = lambda _now: 0,
         agent_named: Callable[[str], Agent | None] = agent_named,
     ) -> None:
         self.database = database
@@ -41,6 +42,7 @@ class ChatIndex:
         self._is_forgotten = is_forgotten
         self._agent_named = agent_named
         self._deny = deny
+        self._keep_since = keep_since
 
     @cached_property
     def mentions(self) -> "Mentions":
@@ -69,6 +71,12 @@ class ChatIndex:
         from mash_plugin.chats.forget import remove_forgotten
 
         return remove_forgotten(self.database, self._is_forgotten)
+
+    def drop_old(self, now: int) -> int:
+        """Drop the chats that are not kept any more; how many."""
+        from mash_plugin.chats.retention import drop_old
+
+        return drop_old(self.database, self._keep_since(now))
 
     def files_of_chat(self, chat_id: str) -> list[TranscriptFile]:
         """The transcripts of a chat and of its agents on disk, also of a forgotten one."""
@@ -140,4 +148,6 @@ class ChatIndex:
     def _around(self, now: int) -> "Surroundings":
         from mash_plugin.chats.settle import Surroundings
 
-        return Surroundings(self.private_key, self._deny(), now, self._is_forgotten)
+        return Surroundings(
+            self.private_key, self._deny(), now, self._is_forgotten, self._keep_since(now)
+        )

@@ -35,6 +35,12 @@ class Surroundings(NamedTuple):
     deny: Sequence[str]
     now: int
     is_forgotten: Callable[[str, str], bool] = lambda _source, _session: False
+    keep_since: int = 0
+    """Transcripts that were last written before are not read: their chats are not kept."""
+
+    def is_too_old(self, status: os.stat_result) -> bool:
+        """Whether the chat of a transcript is not kept any more."""
+        return status.st_mtime_ns < self.keep_since * 1_000_000
 
 
 class Settled(NamedTuple):
@@ -73,6 +79,8 @@ def begin(
 ) -> Beginning | None:
     """Find out what is new in a transcript; None when nothing is, or none may be read."""
     status = os.fstat(handle.fileno())
+    if around.is_too_old(status):
+        return None
     chat = chat_state(db, file.agent, file.session_id)
     row = stored = load_file(db, file.path)
     if row is None:

@@ -34,6 +34,7 @@ COMMANDS = {
     "chats": ("mash_plugin.cli.chats", "List earlier chats, or show one by its ID."),
     "index": ("mash_plugin.cli.index", "Read new transcripts into the index now."),
     "backfill": ("mash_plugin.cli.backfill", "Let an agent review earlier chats once."),
+    "size": ("mash_plugin.cli.size", "Show what takes how much, and how long chats are kept."),
     "forget": ("mash_plugin.cli.forget", "Forget a chat and every record that cites it."),
     "forget-project": (
         "mash_plugin.cli.forget_project",

@@ -49,6 +49,7 @@ OWN = {
     "drain": ("mash_plugin.daemon.control", "drain"),
     "index": ("mash_plugin.daemon.control", "index"),
     "index_progress": ("mash_plugin.daemon.control", "index_progress"),
+    "size": ("mash_plugin.daemon.size", "size"),
     "forget_chat": ("mash_plugin.daemon.forgetting", "forget_chat"),
     "restore_chat": ("mash_plugin.daemon.forgetting", "restore_chat"),
     "session_ledger": ("mash_plugin.daemon.sessions", "ledger"),

@@ -54,6 +54,7 @@ class Node:
             self.transcript_roots,
             is_forgotten=forgotten_test(self.store),
             deny=self._not_indexed,
+            keep_since=self._keep_since,
         )
         self.chats.on_rebuilt = self._recheck
         for database in (self.store, self._chats_file):
@@ -155,6 +156,11 @@ class Node:
         settings = self.settings({})
         # Agents that we start ourselves leave no transcript; one that does is not the person's.
         return (*settings.deny, *settings.no_index, self.paths.reviews)
+
+    def _keep_since(self, now: int) -> int:
+        from mash_plugin.chats.retention import keep_since
+
+        return keep_since(self.settings({}).keep_days, now)
 
     def _remember_places(self, switches: Mapping[str, str]) -> None:
         place = {name: switches[name] for name in ROOT_VARIABLES if switches.get(name)}

@@ -216,6 +216,7 @@ class Workers:
                 now_ms(), progress=note, should_stop=lambda: self._is_closed
             )
             self._recheck()
+            self._drop_old()
         except MashError as error:
             run.error = error.as_json()
             raise
@@ -227,6 +228,11 @@ class Workers:
         from mash_plugin.memory.freshness import recheck_rebuilt
 
         recheck_rebuilt(self._node.call(Caller(), now_ms(), {}))
+
+    def _drop_old(self) -> None:
+        dropped = self._node.chats.drop_old(now_ms())
+        if dropped:
+            self._log.write("retention", chats=dropped)
 
     def _purge(self) -> None:
         from mash_plugin.memory.forget import purge_hidden

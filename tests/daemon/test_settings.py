@@ -53,6 +53,9 @@ def test_what_says_on_leaves_them_on_without_a_warning(tmp_path: Path, value: st
         ('[projects]\nno_recall = ["~bob/shop"]\n', "'~bob/shop' is not an absolute path"),
         ('[projects]\nno_capture = ["/w/*"]\n', "'/w/*' is taken as it stands"),
         ('[projects]\ndeny = ["a.b/*/c"]\n', "'a.b/*/c' holds a * elsewhere"),
+        ("[chats]\nkeep_days = 0\n", "chats.keep_days = 0 is no whole number"),
+        ("[chats]\nkeep_days = true\n", "chats.keep_days = True is no whole number"),
+        ('[chats]\nkeep_days = "90"\n', "all chats are kept"),
         ('[chats.roots]\nclaude = ["a.b/c"]\n', "'a.b/c' is not an absolute path"),
     ],
 )
@@ -76,11 +79,14 @@ def test_a_file_without_faults_has_no_warnings(tmp_path: Path) -> None:
         [projects]
         deny = [{entries}]
         no_index = "/one"
+        [chats]
+        keep_days = 90
         [chats.roots]
         claude = ["/c"]
     """
     settings = read(tmp_path, text)
     assert settings.warnings == ()
+    assert settings.keep_days == 90
     assert (len(settings.deny), settings.no_index) == (7, ("/one",))
 
 

@@ -203,6 +203,7 @@ def requests_to(planted: Planted) -> dict[str, list[Json]]:
         "restore_chat": [unknown],
         "session_ledger": [{"session": SECRET}],
         "pause": [{"what": "session", "session": SECRET}],
+        "size": [{}],
         "status_line": [{"cwd": str(planted.project)}],
         **{name: [{}] for name in ("ping", "heartbeats", "index", "index_progress", "drain")},
         "stop": [],  # says nothing but the number of its process
@@ -230,6 +231,7 @@ COMMAND_LINES: dict[str, list[tuple[str, ...]]] = {
     "index": [("index",)],
     "pause": [("pause", "--session", SECRET)],
     "statusline": [("statusline",)],
+    "size": [("size",), ("size", "--json")],
     "explain-prompt": [
         ("explain-prompt", f"From now on use {SECRET}."),
         ("explain-prompt", "--json", f"From now on use {SECRET}."),

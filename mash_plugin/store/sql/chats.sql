@@ -346,6 +346,17 @@ FROM gone JOIN chats AS c USING (chat_no) ORDER BY c.last_active_at DESC, c.chat
 -- name: all_chats
 SELECT chat_no, source, session_id, parent_session FROM chats;
 
+-- name: chats_ended_before  the oldest first
+SELECT chat_no FROM chats WHERE last_active_at < :since ORDER BY last_active_at LIMIT :limit;
+
+-- name: chat_ages  when the oldest chat ended, and how many ended before a time
+SELECT (SELECT min(last_active_at) FROM chats),
+       (SELECT count(*) FROM chats WHERE last_active_at < :since);
+
+-- name: largest_projects
+SELECT coalesce(repository_identity, project_path) AS project, count(*), sum(message_count)
+FROM chats GROUP BY project ORDER BY sum(message_count) DESC, project LIMIT :limit;
+
 -- name: known_paths
 SELECT path FROM files;
 
