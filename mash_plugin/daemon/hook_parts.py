@@ -12,7 +12,7 @@ from mash_plugin.chats.reading import Chat, messages_newest_first, recent_chats
 from mash_plugin.daemon.lanes import Lane, Part
 from mash_plugin.memory.call import Call
 from mash_plugin.memory.masking import masking
-from mash_plugin.memory.recall import recall_for_hook
+from mash_plugin.memory.recall import Ask, recall_for_hook
 from mash_plugin.records.model import Scope
 from mash_plugin.render.context import ChatHint
 
@@ -102,28 +102,30 @@ def branch_of(project: Project | None, on_failure: Callable[[str], None]) -> Bra
     return files
 
 
+def start_ask(project: Project | None, branch: Branch) -> Ask:
+    """What the start of a session asks for."""
+    return Ask(project_scopes(project), RECORDS, SELECT_BYTES, is_hook=True, branch=branch)
+
+
+def file_ask(project: Project, path: str) -> Ask:
+    """What a read of this file asks for."""
+    return Ask(project_scopes(project), RECORDS, SELECT_BYTES, is_hook=True, file=path)
+
+
 def project_records(call: Call, project: Project | None, branch: Branch) -> Part[Records]:
     """The project's records, what its branch is about first."""
-    scopes = project_scopes(project)
-
-    def work() -> Records:
-        if not scopes:
-            return []
-        return recall_for_hook(call, scopes, None, RECORDS, SELECT_BYTES, branch)
-
-    return Part(work)
+    ask = start_ask(project, branch)
+    return Part(lambda: recall_for_hook(call, ask) if ask.scopes else [])
 
 
 def changed_records(
     call: Call, project: Project | None, since: int, branch: Branch
 ) -> Part[Records]:
     """The project's records that were saved after `since`."""
-    scopes = project_scopes(project)
+    ask = start_ask(project, branch)._replace(limit=SELECT_LIMIT)
 
     def work() -> Records:
-        if not scopes:
-            return []
-        found = recall_for_hook(call, scopes, None, SELECT_LIMIT, SELECT_BYTES, branch)
+        found = recall_for_hook(call, ask) if ask.scopes else []
         return [r for r in found if r["recorded_at"] > since][:RECORDS]
 
     return Part(work)
@@ -133,7 +135,9 @@ def personal_records(call: Call) -> Part[Records]:
     """Established preferences of the person, where they were asked for."""
 
     def work() -> Records:
-        found = recall_for_hook(call, [Scope("personal")], None, SELECT_LIMIT, SELECT_BYTES)
+        found = recall_for_hook(
+            call, Ask([Scope("personal")], SELECT_LIMIT, SELECT_BYTES, is_hook=True)
+        )
         return [r for r in found if r["kind"] == "preference" and r["status"] == "current"][
             :PERSONAL
         ]
@@ -147,7 +151,8 @@ def project_preferences(call: Call, project: Project | None) -> Part[Records]:
 
     def work() -> Records:
         # All that recall looks through: its first places may be taken by decisions.
-        found = recall_for_hook(call, scopes, None, WINDOW, WINDOW_BYTES) if scopes else []
+        ask = Ask(scopes, WINDOW, WINDOW_BYTES, is_hook=True)
+        found = recall_for_hook(call, ask) if scopes else []
         return [r for r in found if r["kind"] == "preference" and r["status"] == "current"][
             :RECORDS
         ]
@@ -157,8 +162,7 @@ def project_preferences(call: Call, project: Project | None) -> Part[Records]:
 
 def file_records(call: Call, project: Project, paths: Sequence[str]) -> Part[dict[str, Records]]:
     """The records that name these files."""
-    scopes = project_scopes(project)
-    return Part(lambda: {p: recall_for_hook(call, scopes, p, RECORDS, SELECT_BYTES) for p in paths})
+    return Part(lambda: {p: recall_for_hook(call, file_ask(project, p)) for p in paths})
 
 
 def project_chats(call: Call, project: Project | None, session_id: str) -> Part[list[ChatHint]]:

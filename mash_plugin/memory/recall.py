@@ -36,7 +36,9 @@ class Ask(NamedTuple):
     file: str | None = None
     include_review: bool = False
     is_hook: bool = False
+    """Without candidates that read like instructions to an agent: nobody vouched for them."""
     branch: Callable[[], Files] | None = None
+    """Tells the files that the branch changes, at a session's start; asked only for records."""
     is_explained: bool = False
     """Whether somebody wants to know of all records what became of them."""
 
@@ -78,21 +80,8 @@ def recall_records(call: Call, request: dict[str, Any]) -> Item:
     return packet
 
 
-def recall_for_hook(
-    call: Call,
-    scopes: Sequence[Scope],
-    file: str | None,
-    limit: int,
-    byte_budget: int,
-    branch: Callable[[], Files] | None = None,
-) -> list[Item]:
-    """The best records of these scopes together, as one list of items; paths are real ones.
-
-    Candidates that read like instructions to an agent stay out: nobody vouched for them.
-    `branch` tells the files that the branch changes, for the start of a session; it is asked
-    only where there are records.
-    """
-    ask = Ask(scopes, limit, byte_budget, file=file, is_hook=True, branch=branch)
+def recall_for_hook(call: Call, ask: Ask) -> list[Item]:
+    """The best records of all scopes together, as one list of items; paths are real ones."""
     records: list[Item] = recall(call, ask).packet["records"]
     return records
 

@@ -49,8 +49,13 @@ class StartBoosts(NamedTuple):
     """Whether it was cited or confirmed of late."""
 
     @property
+    def parts(self) -> tuple[int, int]:
+        """The points for each."""
+        return BRANCH_POINTS * (self.branch_file is not None), CITED_POINTS * self.is_cited
+
+    @property
     def points(self) -> int:
-        return BRANCH_POINTS * (self.branch_file is not None) + CITED_POINTS * self.is_cited
+        return sum(self.parts)
 
 
 def rank_records(
