@@ -2,13 +2,13 @@
 
 import click
 
-from mash_plugin.cli.wizard.plan import Choices
+from mash_plugin.cli.wizard.plan import Choices, Plan, make_plan, tell_plan
 
 EXAMPLES = """\b
 Examples:
   mash init                       look, ask, set up
   mash init --dry-run             show the changes, line by line
-  mash init --yes                 unattended: suggested answers, nothing optional
+  mash init --yes                 unattended, nothing optional
   mash init --yes --allow-saving  and let the agents save without asking
 """
 
@@ -42,9 +42,6 @@ def init(
     Tells what it finds and what it will change, and asks before it does; every answer has an
     option. ^C at any time leaves a system that works, and a second run goes on from there.
     """
-    from mash_plugin.cli.wizard.asking import ask
-    from mash_plugin.cli.wizard.plan import make_plan, tell_plan
-
     choices = Choices(yes, not no_index, not no_agents, allow_saving, personal)
     plan = make_plan(choices)
     tell_plan(plan, choices)
@@ -53,12 +50,29 @@ def init(
 
         tell_changes(plan, choices)
         return 0
-    answered = ask(plan, choices)
+    answered = _ask(plan, choices)
     if answered is None:
         click.echo("Nothing was changed.")
         return 1
+    try:
+        return _act(plan, answered)
+    except (KeyboardInterrupt, click.Abort):
+        click.echo("\nWhat is done works; `mash init` goes on from there.", err=True)
+        raise
+
+
+def _ask(plan: Plan, choices: Choices) -> Choices | None:
+    from mash_plugin.cli.wizard.asking import ask
+
+    try:
+        return ask(plan, choices)
+    except click.Abort:
+        click.echo("\nNothing was changed.", err=True)
+        raise
+
+
+def _act(plan: Plan, choices: Choices) -> int:
     from mash_plugin.cli.wizard.ending import tell_end
     from mash_plugin.cli.wizard.steps import set_up
 
-    done = set_up(plan, answered)
-    return tell_end(plan, answered, done)
+    return tell_end(plan, choices, set_up(plan, choices))

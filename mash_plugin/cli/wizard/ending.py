@@ -65,7 +65,7 @@ def _tell_record(paths: Paths) -> None:
         click.echo(f"\n{EXAMPLE}")
         return
     one = found[0]
-    click.echo(f"\nThe newest record: {kind_words(one)} of {local_date(one['recorded_at'], None)}")
+    click.echo(f"\nThe newest record: {kind_words(one)} of {local_date(one['recorded_at'])}")
     click.echo(f"  {clean(one['statement'])}")
     click.echo(f"  With its evidence: mash record {clean(one['id'])[:12]}")
 

@@ -100,8 +100,8 @@ def _settled_lines(plan: Plan) -> Iterator[str]:
         elif one.installed.state == "disabled":
             yield f"the plugin in {one.title}, switched off by you ({one.installed.detail})"
     if (wanted := personal_at_start(plan.paths)) is not None:
-        shown = "shown" if wanted else "not shown"
-        yield f"personal preferences are {shown} at the start of sessions"
+        word = "shown" if wanted else "not shown"
+        yield f"personal preferences: {word} at the start of every session"
 
 
 def _due_lines(plan: Plan, choices: Choices) -> Iterator[str]:
@@ -117,10 +117,10 @@ def _due_lines(plan: Plan, choices: Choices) -> Iterator[str]:
         elif one.installed.state == "broken":
             yield f"nothing in {one.title}: {one.installed.detail}"
         if choices.may_save and not one.host.may_save(one.place):
-            yield f"a rule there, so that {one.title} uses mash without asking you"
+            yield f"a rule in {one.settings_file}, so that {one.title} uses mash without asking"
     if choices.personal is not None and choices.personal is not personal_at_start(plan.paths):
-        word = "are" if choices.personal else "are not"
-        yield f"personal preferences {word} shown at the start of every session"
+        word = "shown" if choices.personal else "not shown"
+        yield f"personal preferences: {word} at the start of every session"
 
 
 def folder_of(plan: Plan) -> Path:

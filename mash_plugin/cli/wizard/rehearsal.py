@@ -37,9 +37,9 @@ def _own_settings(plan: Plan, choices: Choices, folder: Path) -> Iterator[str]:
     copy = folder / "config.toml"
     if file.exists():
         shutil.copy(file, copy)
-    add_roots(str(copy), unseen_roots(os.environ))
     if choices.personal is not None:
         set_personal(str(copy), choices.personal)
+    add_roots(str(copy), unseen_roots(os.environ))
     yield from _difference(file, _text(file), _text(copy))
 
 

@@ -1,0 +1,64 @@
+"""A person at a terminal: what a command shows there, and the answers that are typed."""
+
+import os
+import pty
+import select
+import signal
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+INTERRUPT = "\x03"
+LIMIT_S = 60
+
+
+def at_terminal(
+    command: Sequence[str],
+    environment: Mapping[str, str],
+    folder: Path,
+    answers: Sequence[str],
+) -> tuple[int, str]:
+    """Run a command on a terminal of its own; each question gets the next answer.
+
+    INTERRUPT is what the terminal makes of ^C: a signal to all of its programs.
+    """
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        command,
+        env=environment,
+        cwd=folder,
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        preexec_fn=lambda: _take_terminal(theirs),
+    )
+    os.close(theirs)
+    shown, asked, left = b"", 0, list(answers)
+    deadline = time.monotonic() + LIMIT_S
+    while time.monotonic() < deadline:
+        if not select.select([ours], [], [], 0.2)[0]:
+            if not left and answers[-1] == INTERRUPT:
+                # Again: one that comes just before Python reads is noticed too late.
+                os.write(ours, INTERRUPT.encode())
+            continue
+        try:
+            chunk = os.read(ours, 4096)
+        except OSError:  # closed with its last process
+            break
+        shown += chunk
+        if shown.count(b"]: ") > asked and left:
+            asked += 1
+            os.write(ours, left.pop(0).encode())
+    os.close(ours)
+    return process.wait(10), shown.decode()
+
+
+def _take_terminal(terminal: int) -> None:
+    """Become the leader of a session with this terminal, so that ^C is a signal."""
+    import fcntl
+    import termios
+
+    os.setsid()
+    fcntl.ioctl(terminal, termios.TIOCSCTTY, 0)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
