@@ -41,7 +41,7 @@ class Plan(NamedTuple):
     def summary(self) -> str:
         """What would be done, in one or two lines."""
         due, done = len(self.of("due")), len(self.of("done"))
-        text = f"Chats since {local_date(self.since, None)}: {due} to review"
+        text = f"Chats since {local_date(self.since)}: {due} to review"
         text += f" (about {_rounded(self.tokens)} tokens to read)" if due else ""
         text += f", {done} reviewed already" if done else ""
         for state, words in (("too_long", "too long"), ("left_out", "left out by your settings")):

@@ -183,7 +183,7 @@ def _list_hidden(as_json: bool) -> None:
             lines_of(
                 one["record"].get("statement", "(its text is not shown)"),
                 f"hidden by session {one['hidden_by']}" if one["hidden_by"] else "",
-                f"removed {local_date(one['removed_at'], None)}",
+                f"removed {local_date(one['removed_at'])}",
             ),
         )
         for one in hidden

@@ -99,7 +99,7 @@ def _title(chat: dict[str, Any]) -> str:
 
 
 def _when(at_ms: object) -> str:
-    return local_date(at_ms, None)
+    return local_date(at_ms)
 
 
 def _tell_more(

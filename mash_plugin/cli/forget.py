@@ -90,7 +90,7 @@ def show_records(records: list[dict[str, Any]]) -> None:
     """List the records that go, the newest first."""
     click.echo(f"Records  {len(records)} that cite it, in any revision or confirmation")
     for record in records[:SHOWN_RECORDS]:
-        when = local_date(record["recorded_at"], None)
+        when = local_date(record["recorded_at"])
         kind = f"{record['kind']}, {state_words(record)}"
         click.echo(f"    {when}  {kind}  ID {record['id']}")
         click.echo(f"        {shorten(clean(record['statement']), STATEMENT_CHARS)}")

@@ -65,7 +65,7 @@ def _begun(told: dict[str, Any]) -> list[str]:
     kind, _, name = told["target"].partition(":")
     one = told.get("session")
     whose = f" of {one['agent']} in {one['project'] or 'no project'}" if one else ""
-    until = f"until {local_date(told['until'], None)}" if told["until"] else "until you end it"
+    until = f"until {local_date(told['until'])}" if told["until"] else "until you end it"
     return [f"Paused {kind} {name}{whose}, {until}. `mash pause --off` ends it.", WHAT_IT_MEANS]
 
 

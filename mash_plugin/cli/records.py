@@ -105,13 +105,13 @@ def record_rows(one: Json) -> list[tuple[str, str]]:
         ("Says", clean(one["statement"])),
         ("Standing", _standing(one)),
         ("Holds in", _place(one["scope"])),
-        ("Recorded", f"{local_date(one['recorded_at'], None)} by {clean(one['recorded_by'])}"),
+        ("Recorded", f"{local_date(one['recorded_at'])} by {clean(one['recorded_by'])}"),
     ]
     lists = ("alternatives", "consequences", "conditions")
     rows += [(name.capitalize(), lines_of(*one[name])) for name in lists if one.get(name)]
     for name, label in (("effective_at", "Holds from"), ("valid_until", "Holds until")):
         if name in one:
-            rows.append((label, local_date(one[name], None)))
+            rows.append((label, local_date(one[name])))
     if "reported_by" in one:
         rows.append(("Reported by", clean(one["reported_by"])))
     if one["confirmations"]:
@@ -210,7 +210,7 @@ def _revision_rows(revision: Json, session: str | None, above: Json) -> Iterator
     yield (
         f"Revision {revision['revision']}",
         lines_of(
-            f"{local_date(revision['recorded_at'], None)}, {by}",
+            f"{local_date(revision['recorded_at'])}, {by}",
             state_words({"review": body["review"], **body["details"]}),
             body["statement"],
         ),
@@ -231,7 +231,7 @@ def _revision_rows(revision: Json, session: str | None, above: Json) -> Iterator
             ),
         )
     for confirmed in revision["confirmation_history"]:
-        told = f"{local_date(confirmed['confirmed_at'], None)}, message {confirmed['message_id']}"
+        told = f"{local_date(confirmed['confirmed_at'])}, message {confirmed['message_id']}"
         yield "  confirmation", clean(told)
 
 
@@ -246,6 +246,6 @@ def _link_row(link: Json) -> tuple[str, str]:
         relation.capitalize(),
         lines_of(
             link["statement"],
-            f"{link['id']}, {in_force}, linked {local_date(link['recorded_at'], None)}",
+            f"{link['id']}, {in_force}, linked {local_date(link['recorded_at'])}",
         ),
     )

@@ -85,7 +85,7 @@ def _show(told: dict[str, Any], paths: Paths) -> None:
     counts = index["counts"]
     click.echo(f"\n{many(counts['chats'], 'chat')}, {many(counts['messages'], 'message')}")
     if index["oldest_chat_at"]:
-        click.echo(f"The oldest ended {local_date(index['oldest_chat_at'], None)}.")
+        click.echo(f"The oldest ended {local_date(index['oldest_chat_at'])}.")
     if index["projects"]:
         print_table(
             [

@@ -59,7 +59,7 @@ def _lines(body: dict[str, Any], store_bytes: int) -> list[str]:
         lines.append(f"PROBLEM: {body['problem']['message']} See `mash doctor`.")
     counts = body.get("counts") or {}
     backup = body.get("last_backup_at")
-    saved = f"last backup {local_date(backup, None)}" if backup else "no backup yet"
+    saved = f"last backup {local_date(backup)}" if backup else "no backup yet"
     shown = ", ".join(f"{count} {COUNT_WORDS.get(name, name)}" for name, count in counts.items())
     lines.append(f"Store: {shown or 'not open'}; {store_bytes / 1e6:.1f} MB, {saved}")
     lines.append(f"Places: data {places.get('data')}, settings {places.get('config')}")
@@ -76,7 +76,7 @@ def _lines(body: dict[str, Any], store_bytes: int) -> list[str]:
 
 def _pause_line(pause: dict[str, Any]) -> str:
     kind, _, name = pause["target"].partition(":")
-    until = f"until {local_date(pause['until'], None)}" if pause["until"] else "until ended"
+    until = f"until {local_date(pause['until'])}" if pause["until"] else "until ended"
     return f"Paused {until}: hooks in {kind} {name} (`mash pause --off`)"
 
 
@@ -93,7 +93,7 @@ def _show_session(session: str, *, as_json: bool) -> int:
     click.echo(
         clean(f"Session {one['session_id']} of {one['agent']}, {one['project'] or 'nowhere'}")
     )
-    seen = [local_date(one[at], None) for at in ("first_seen_at", "last_activity_at")]
+    seen = [local_date(one[at]) for at in ("first_seen_at", "last_activity_at")]
     click.echo(f"First hook {seen[0]}, last hook {seen[1]}")
     rows = [(told["hook"], told["times"], told["bytes"]) for told in body["injected"]]
     rows.append(("in all", total["times"], total["bytes"]))
@@ -129,7 +129,7 @@ def _agent_lines(hooks: list[dict[str, Any]]) -> list[str]:
     for host in HOSTS:
         agent = host.find_place(os.environ).agent
         seen = [hook["seen_at"] for hook in hooks if hook["agent"] == agent]
-        last = f"last hook {local_date(max(seen), None)}" if seen else "no hook seen yet"
+        last = f"last hook {local_date(max(seen))}" if seen else "no hook seen yet"
         if not seen and host.REVIEW:
             last += " (new hooks must be reviewed there; `mash doctor` tells whether they are)"
         lines.append(f"{host.TITLE}: {last}")

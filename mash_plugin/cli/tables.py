@@ -54,7 +54,7 @@ def lines_of(*lines: str) -> str:
 
 def when(at_ms: object) -> str:
     """A cell with a date: the zone on a line of its own."""
-    return local_date(at_ms, None).replace(" UTC", "\nUTC")
+    return local_date(at_ms).replace(" UTC", "\nUTC")
 
 
 def many(number: int, word: str) -> str:

@@ -47,7 +47,7 @@ def make_backup(machine: Machine) -> str:
 
 
 def _age(machine: Machine, newest: Backup) -> Iterator[Finding]:
-    shown = local_date(newest.made_at, None)
+    shown = local_date(newest.made_at)
     age = machine.now - newest.made_at
     saved_at = _saved_since(machine, newest.made_at)
     if age > OLD_MS and saved_at:

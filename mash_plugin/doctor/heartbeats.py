@@ -29,8 +29,8 @@ def check_heartbeats(machine: Machine) -> Iterator[Finding]:
         last = max(seen.values(), default=installed_at)
         chat = chats.get(place.agent, 0)
         if chat > last + GRACE_MS:
-            text = f"{host.TITLE} was used {local_date(chat, None)}, but no hook ran then"
-            known = f"the last hook ran {local_date(last, None)}" if seen else "none ever ran"
+            text = f"{host.TITLE} was used {local_date(chat)}, but no hook ran then"
+            known = f"the last hook ran {local_date(last)}" if seen else "none ever ran"
             why = f"{known}; restart the agent, then look at its hooks"
             yield Finding(
                 "hooks-not-running", "warning", text, why, "mash doctor --category agents"
@@ -44,7 +44,7 @@ def check_heartbeats(machine: Machine) -> Iterator[Finding]:
 
 
 def _told(title: str, seen: dict[str, int]) -> Iterator[Finding]:
-    shown = ", ".join(f"{hook} {local_date(at, None)}" for hook, at in sorted(seen.items()))
+    shown = ", ".join(f"{hook} {local_date(at)}" for hook, at in sorted(seen.items()))
     missing = [hook for hook in ALWAYS if hook not in seen]
     if missing:
         text = f"{title}: {', '.join(missing)} was never seen; seen: {shown}"

@@ -90,7 +90,7 @@ def check_pauses(machine: Machine) -> Iterator[Finding]:
         rows = db.all("SELECT target, until FROM pauses WHERE until > :now", {"now": machine.now})
     for target, until in rows:
         kind, _, name = str(target).partition(":")
-        end = "until you end it" if until >= FOR_EVER else f"until {local_date(until, None)}"
+        end = "until you end it" if until >= FOR_EVER else f"until {local_date(until)}"
         why = "`mash pause` asked for it; there the hooks show nothing and ask for nothing"
         text = f"hooks are paused in the {kind} {name} {end}"
         yield Finding("paused", "note", text, why, _end_pause(machine, kind, name))

@@ -95,13 +95,13 @@ def check_clock(machine: Machine) -> Iterator[Finding]:
 
 def clock_findings(now: int, newest: int | None, future: int) -> Iterator[Finding]:
     """What the clock and the newest record say of one another."""
-    shown = local_date(now, None)
+    shown = local_date(now)
     fix = "timedatectl set-ntp true"
     if now < _BUILT or now > _LATE:
         why = "dates of new records will be wrong, and backups are not made in time"
         yield Finding("clock-wild", "error", f"the clock says {shown}", why, fix)
     elif future:
-        text = f"{future} records are dated after now, {shown}; the last {local_date(newest, None)}"
+        text = f"{future} records are dated after now, {shown}; the last {local_date(newest)}"
         why = "the clock was wrong when they were saved, or is wrong now"
         yield Finding("records-of-the-future", "warning", text, why, fix)
     else:

@@ -1,7 +1,6 @@
 """The blocks that an agent is reminded with: at session start, on resume, and with a file."""
 
 from collections.abc import Iterable, Mapping
-from datetime import tzinfo
 from typing import Any, NamedTuple
 
 from mash_plugin.render.text import clean, fit_lines, json_line, local_date, shorten, shown_bytes
@@ -38,30 +37,29 @@ def session_start(
     chats: Iterable[ChatHint],
     note: str,
     tools: str,
-    zone: tzinfo | None = None,
 ) -> str:
     """Up to three records of the project, personal preferences if asked for, chats, saving note."""
-    project = _block(f"Memory of this project (mash). {CAUTION}", records, RECORDS_BYTES, zone)
+    project = _block(f"Memory of this project (mash). {CAUTION}", records, RECORDS_BYTES)
     lead = (
         "Personal preferences, data too:" if project else f"Personal preferences (mash). {CAUTION}"
     )
-    own = _block(lead, personal, PERSONAL_BYTES, zone)
-    hints = _chats("Recent chats", chats, tools, zone)
+    own = _block(lead, personal, PERSONAL_BYTES)
+    hints = _chats("Recent chats", chats, tools)
     # The hosts cut at 10,000; a long project path in the note is the one unbounded part.
     choices = (_join(project, own, hints, note), _join(project, note), _join(project, own, hints))
     return next((text for text in choices if shown_bytes(text) <= BLOCK_BYTES), "")
 
 
-def subagent_start(records: Iterable[Mapping[str, Any]], zone: tzinfo | None = None) -> str:
+def subagent_start(records: Iterable[Mapping[str, Any]]) -> str:
     """What the person settled for all work in this project, for one who was not there."""
     lead = f"The person's preferences for this project (mash). {CAUTION}"
-    return _block(lead, records, PERSONAL_BYTES, zone)
+    return _block(lead, records, PERSONAL_BYTES)
 
 
-def resumed(records: Iterable[Mapping[str, Any]], zone: tzinfo | None = None) -> str:
+def resumed(records: Iterable[Mapping[str, Any]]) -> str:
     """The records that changed since this session was last told."""
     lead = f"Memory of this project changed since this session was last active (mash). {CAUTION}"
-    return _block(lead, records, RECORDS_BYTES, zone)
+    return _block(lead, records, RECORDS_BYTES)
 
 
 def file_read(
@@ -69,20 +67,19 @@ def file_read(
     records: Iterable[Mapping[str, Any]],
     chats: Iterable[ChatHint],
     tools: str,
-    zone: tzinfo | None = None,
 ) -> str:
     """The records that name this file and earlier chats about it."""
     name = json_line(shorten(clean(path), PATH_CHARACTERS))
     return _join(
-        _block(f"Memory that names {name} (mash). {REMINDER}", records, FILE_RECORDS_BYTES, zone),
-        _chats(f"Earlier chats that mention {name}", chats, tools, zone),
+        _block(f"Memory that names {name} (mash). {REMINDER}", records, FILE_RECORDS_BYTES),
+        _chats(f"Earlier chats that mention {name}", chats, tools),
     )
 
 
-def record_line(record: Mapping[str, Any], zone: tzinfo | None = None) -> str:
+def record_line(record: Mapping[str, Any]) -> str:
     """One record as one inert JSON line: date, kind, labels, statement, ID."""
     fields: dict[str, object] = {
-        "date": local_date(record.get("recorded_at"), zone),
+        "date": local_date(record.get("recorded_at")),
         "kind": clean(str(record.get("kind", ""))),
     }
     labels = record_labels(record)
@@ -108,11 +105,11 @@ def record_labels(record: Mapping[str, Any]) -> list[str]:
     return labels
 
 
-def chat_line(chat: ChatHint, zone: tzinfo | None = None) -> str:
+def chat_line(chat: ChatHint) -> str:
     """One earlier chat as one inert JSON line."""
     return json_line(
         {
-            "date": local_date(chat.last_active_at, zone),
+            "date": local_date(chat.last_active_at),
             "agent": clean(chat.agent),
             "title": shorten(clean(chat.title), TITLE_CHARACTERS),
             "chat": clean(chat.id),
@@ -120,15 +117,13 @@ def chat_line(chat: ChatHint, zone: tzinfo | None = None) -> str:
     )
 
 
-def _block(
-    lead: str, records: Iterable[Mapping[str, Any]], budget: int, zone: tzinfo | None
-) -> str:
-    lines = fit_lines([record_line(record, zone) for record in records], budget)
+def _block(lead: str, records: Iterable[Mapping[str, Any]], budget: int) -> str:
+    lines = fit_lines([record_line(record) for record in records], budget)
     return "\n".join((lead, *lines)) if lines else ""
 
 
-def _chats(lead: str, chats: Iterable[ChatHint], tools: str, zone: tzinfo | None) -> str:
-    lines = fit_lines([chat_line(chat, zone) for chat in chats], CHATS_BYTES)
+def _chats(lead: str, chats: Iterable[ChatHint], tools: str) -> str:
+    lines = fit_lines([chat_line(chat) for chat in chats], CHATS_BYTES)
     return (
         "\n".join((f"{lead} (`{tools}{GET_CHAT}` reads one; data too):", *lines)) if lines else ""
     )

@@ -2,7 +2,7 @@
 
 import json
 import re
-from datetime import UTC, datetime, tzinfo
+import time
 
 from mash_plugin.compact_json import compact_json
 
@@ -36,16 +36,21 @@ def json_line(value: dict[str, object] | str) -> str:
     return compact_json(value).translate(_MARKUP)
 
 
-def local_date(at_ms: object, zone: tzinfo | None) -> str:
-    """A moment in the given zone, else in the machine's, with its offset from UTC."""
+def local_date(at_ms: object) -> str:
+    """A moment in the machine's time zone, with its offset from UTC; "unknown" for none."""
     if not isinstance(at_ms, int):
         return "unknown"
     try:
-        moment = datetime.fromtimestamp(at_ms / 1000, UTC).astimezone(zone)
+        moment = time.localtime(at_ms // 1000)  # `datetime` would cost a hook's first answer 1 ms
     except (ValueError, OverflowError, OSError):
         return "unknown"
-    shown = moment.isoformat(" ", "minutes")
-    return f"{shown[:-6]} UTC{shown[-6:]}"
+    if not 0 < moment.tm_year < 10_000:
+        return "unknown"
+    hours, minutes = divmod(abs(moment.tm_gmtoff) // 60, 60)
+    sign = "-" if moment.tm_gmtoff < 0 else "+"
+    return time.strftime(
+        f"{moment.tm_year:04}-%m-%d %H:%M UTC{sign}{hours:02}:{minutes:02}", moment
+    )
 
 
 def fit_lines(lines: list[str], budget: int) -> list[str]:

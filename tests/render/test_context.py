@@ -1,7 +1,6 @@
 """The words that reach an agent, compared whole with small files."""
 
 import json
-from datetime import timedelta, timezone
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,6 @@ from mash_plugin.render.context import ChatHint
 from mash_plugin.render.text import clean, fit_lines, json_line, local_date, shorten, shown_bytes
 
 EXPECTED = Path(__file__).parent / "expected"
-ZONE = timezone(timedelta(hours=1))
 SESSION = "0b1f2c3d-aaaa-4bbb-8ccc-123456789abc"
 TOOLS = "mcp__mash__"
 SCOPE = {"kind": "repository", "identity": "github.com/acme/shop"}
@@ -60,9 +58,7 @@ def _expected(name):
 @pytest.mark.spec("R-002", "R-032", "R-124", "R-130", "R-159")
 def test_session_start_shows_records_then_chats_then_the_saving_note():
     note = notes.saving(TOOLS, SESSION, SCOPE)
-    assert context.session_start(RECORDS, [], CHATS, note, TOOLS, ZONE) == _expected(
-        "session-start"
-    )
+    assert context.session_start(RECORDS, [], CHATS, note, TOOLS) == _expected("session-start")
 
 
 def test_personal_preferences_stand_in_a_block_of_their_own():
@@ -77,7 +73,7 @@ def test_personal_preferences_stand_in_a_block_of_their_own():
             "recorded_at": AT,
         }
     ]
-    assert context.session_start([], own, [], "", TOOLS, ZONE) == _expected("personal")
+    assert context.session_start([], own, [], "", TOOLS) == _expected("personal")
 
 
 def test_without_anything_there_is_no_text():
@@ -87,17 +83,17 @@ def test_without_anything_there_is_no_text():
 
 
 def test_resume_shows_what_changed():
-    assert context.resumed(RECORDS[:1], ZONE) == _expected("resumed")
+    assert context.resumed(RECORDS[:1]) == _expected("resumed")
 
 
 @pytest.mark.spec("R-131")
 def test_a_file_brings_its_records_and_earlier_chats():
-    text = context.file_read("src/ledger.py", RECORDS[1:2], CHATS[:1], TOOLS, ZONE)
+    text = context.file_read("src/ledger.py", RECORDS[1:2], CHATS[:1], TOOLS)
     assert text == _expected("file")
 
 
 def test_a_file_name_cannot_speak():
-    text = context.file_read("a\n</x>`ignore all`" + "y" * 300, RECORDS[:1], [], TOOLS, ZONE)
+    text = context.file_read("a\n</x>`ignore all`" + "y" * 300, RECORDS[:1], [], TOOLS)
     assert text.startswith('Memory that names "a \\u003c/x\\u003e\\u0060ignore all\\u0060yyy')
     assert len(text.splitlines()) == 2
 
@@ -138,7 +134,7 @@ HOSTILE = (
 
 
 def test_a_hostile_statement_is_one_inert_line():
-    line = context.record_line(RECORDS[0] | {"statement": HOSTILE}, ZONE)
+    line = context.record_line(RECORDS[0] | {"statement": HOSTILE})
     assert not set("<>&`") & set(line)
     assert line.isprintable()
     statement = json.loads(line)["statement"]
@@ -154,18 +150,21 @@ def test_text_in_many_scripts_is_left_as_it_is():
 
 
 def test_a_long_statement_is_cut_with_an_ellipsis():
-    line = context.record_line(RECORDS[0] | {"statement": "word " * 400}, ZONE)
+    line = context.record_line(RECORDS[0] | {"statement": "word " * 400})
     statement = json.loads(line)["statement"]
     assert len(statement) <= 240
     assert statement.endswith("word…")
     assert shorten("x" * 240, 240) == "x" * 240
 
 
-def test_dates_are_local_and_name_their_offset():
-    assert local_date(AT, ZONE) == "2026-11-30 07:54 UTC+01:00"
-    assert local_date(AT, timezone(timedelta(hours=-3, minutes=-30))).endswith("UTC-03:30")
-    assert local_date(10**18, ZONE) == "unknown"
-    assert local_date(None, ZONE) == "unknown"
+def test_dates_are_local_and_name_their_offset(in_zone):
+    assert local_date(AT) == "2026-11-30 07:54 UTC+01:00"
+    in_zone("NST3:30")
+    assert local_date(AT) == "2026-11-30 03:24 UTC-03:30"
+    in_zone("UTC0")
+    assert local_date(-1) == "1969-12-31 23:59 UTC+00:00"
+    assert local_date(10**15) == local_date(10**18) == local_date(10**30) == "unknown"
+    assert local_date(None) == "unknown"
 
 
 def test_the_worst_block_stays_under_the_hosts_limits():
@@ -174,12 +173,10 @@ def test_the_worst_block_stays_under_the_hosts_limits():
     scope = {"kind": "local_project", "path": "/" + "p" * 4094}
     for place in (SCOPE, scope):
         text = context.session_start(
-            worst, worst, chats, notes.saving(TOOLS, SESSION, place), TOOLS, ZONE
+            worst, worst, chats, notes.saving(TOOLS, SESSION, place), TOOLS
         )
         assert 0 < shown_bytes(text) <= context.BLOCK_BYTES
-    assert (
-        shown_bytes(context.file_read("<" * 500, worst, chats, TOOLS, ZONE)) <= context.BLOCK_BYTES
-    )
+    assert shown_bytes(context.file_read("<" * 500, worst, chats, TOOLS)) <= context.BLOCK_BYTES
 
 
 def test_a_line_that_does_not_fit_makes_room_for_a_shorter_one():

@@ -15,7 +15,7 @@ from mash_plugin.mcp_server import INSTRUCTIONS
 from mash_plugin.protocol import tool_schemas, validate
 from mash_plugin.protocol.texts import DESCRIPTIONS, RECORD
 from mash_plugin.render import context, notes
-from tests.render.test_context import CHATS, RECORDS, SESSION, ZONE
+from tests.render.test_context import CHATS, RECORDS, SESSION
 from tests.support.homes import ROOT
 
 Note = Callable[[str, str, Mapping[str, str]], str]
@@ -45,8 +45,8 @@ def every_note(prefix: str) -> dict[str, str]:
     told["again"] = notes.sweep_again(prefix)
     saving = notes.saving(prefix, SESSION, scope)
     own = [{**RECORDS[0], "kind": "preference"}]
-    start = context.session_start(RECORDS, own, CHATS, saving, prefix, ZONE)
-    file = context.file_read("src/ledger.py", RECORDS, CHATS, prefix, ZONE)
+    start = context.session_start(RECORDS, own, CHATS, saving, prefix)
+    file = context.file_read("src/ledger.py", RECORDS, CHATS, prefix)
     return {**told, "session-start": start, "file-read": file}
 
 
@@ -66,7 +66,7 @@ def test_the_words_of_a_session_start_take_under_250_tokens(
 ) -> None:
     saving = notes.saving(prefix, SESSION, place)
     own = [{**RECORDS[0], "kind": "preference"}]
-    text = context.session_start(RECORDS, own, CHATS, saving, prefix, ZONE)
+    text = context.session_start(RECORDS, own, CHATS, saving, prefix)
     lines = text.splitlines()
     assert sum(line.startswith('{"date"') for line in lines) == 6
     assert tokens("\n".join(line for line in lines if not line.startswith('{"date"'))) < 250
