@@ -295,7 +295,7 @@ def await_daemon(place):
                 raise Silence
             if ended:
                 child = None  # it met a daemon that was on its way out
-        select.poll().poll(3 if child else 12)
+        select.poll().poll(1 if child else 12)
 
 
 def in_work_tree(folder):

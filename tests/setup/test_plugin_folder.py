@@ -22,7 +22,7 @@ from mash_plugin.paths import find_paths
 from tests.support.homes import ROOT, clients_folder
 
 FIXED = Launch("/opt/mash/current/bin/python", ("/opt/mash/current/bin/mash", "mcp"), None)
-FROZEN = "87a2ed493bde5543505bde6d05352a7ba694661645fb08223670162596c2aa8a"
+FROZEN = "0471430d37910e69d6bc206950af9e08db7a7b7a1d86ae2a320195687ffe69b1"
 """Another value makes every Codex user review the hooks again: change it only with a line in
 CHANGELOG.md that tells them."""
 
