@@ -10,11 +10,14 @@ import os
 import re
 import signal
 import sys
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
 from mash_plugin.errors import DaemonUnavailable, MashError, Sandboxed
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 COMMANDS = {
     "init": ("mash_plugin.cli.init", "Set up the store, the index and every agent found."),
@@ -47,6 +50,7 @@ COMMANDS = {
     "mcp": ("mash_plugin.cli.tools", "Serve the tools over stdio; agents start this."),
     "restore": ("mash_plugin.cli.restore", "Bring the store back from its daily backup."),
     "backup": ("mash_plugin.cli.backup", "Take what was forgotten out of older backups."),
+    "completion": ("mash_plugin.cli.completion", "Complete commands in bash, zsh or fish."),
     "uninstall": ("mash_plugin.cli.uninstall", "Leave the agents as they were."),
 }
 
@@ -64,6 +68,17 @@ class LazyGroup(click.Group):
         command = getattr(module, cmd_name.replace("-", "_"))
         assert isinstance(command, click.Command)  # noqa: S101 - a broken table, seen by the tests
         return command
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem]":
+        """Names and options that begin so; no command is loaded for it."""
+        from click.shell_completion import CompletionItem
+
+        names = [
+            CompletionItem(name, help=text)
+            for name, (_, text) in COMMANDS.items()
+            if name.startswith(incomplete)
+        ]
+        return names + click.Command.shell_complete(self, ctx, incomplete)
 
     def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

@@ -12,6 +12,7 @@ import click
 
 from mash_plugin.agents.hosts import HOSTS, Host
 from mash_plugin.agents.plugin import Place, remove_if_empty
+from mash_plugin.cli.completion import remove_completions
 from mash_plugin.cli.memo import drop_memo, memo_of, read_memos
 from mash_plugin.cli.stopping import free_store
 from mash_plugin.errors import InvalidArgument, MashError
@@ -135,6 +136,8 @@ def _remove_program(paths: Paths) -> None:
         if link.is_symlink() and os.readlink(link) == str(current / "bin" / "mash"):
             link.unlink()
             click.echo(f"Removed the command {link}.")
+    for file in remove_completions(os.environ):
+        click.echo(f"Removed the completion {file}.")
     if paths.home:
         remove_if_empty(folder)
     if current.is_symlink():

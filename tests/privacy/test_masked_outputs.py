@@ -240,6 +240,7 @@ COMMAND_LINES: dict[str, list[tuple[str, ...]]] = {
     "restore": [("restore", "--help")],
     "backup": [("backup", "--help")],
     "init": [("init", "--help")],
+    "completion": [("completion", "bash")],
     "mcp": [("mcp", "--help")],
     "uninstall": [("uninstall", "--help")],
 }
@@ -254,7 +255,8 @@ ASKING: dict[str, list[tuple[str, ...]]] = {
 }
 """Commands that ask a person; the answer here is no."""
 QUIET = frozenset(
-    {"statusline", "index", "daemon", "restore", "backup", "init", "mcp"} | {"uninstall"}
+    {"statusline", "index", "daemon", "restore", "backup", "init", "mcp"}
+    | {"uninstall", "completion"}
 )
 """Commands that show no text that somebody wrote, beside the paths of our own folders."""
 
