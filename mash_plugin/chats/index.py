@@ -116,6 +116,10 @@ class ChatIndex:
         assert row is not None  # noqa: S101 - just inserted
         return bytes(row[0])
 
+    def forget_private_key(self) -> None:
+        """Read the key anew when it is next needed: the store has become another one."""
+        self.__dict__.pop("private_key", None)
+
     @cached_property
     def _transcripts(self) -> "Transcripts":
         from mash_plugin.chats.transcripts import Transcripts

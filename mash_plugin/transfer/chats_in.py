@@ -1,0 +1,155 @@
+"""Take the chats of an export into the index; a chat that is known here stays as it is."""
+
+from collections.abc import Callable
+from typing import Any
+
+from mash_plugin.chat_ids import chat_id
+from mash_plugin.chats.fingerprints import next_fingerprint, variant_id
+from mash_plugin.chats.stretch import SEARCHED_ROLES
+from mash_plugin.privacy.spans import split_private
+from mash_plugin.store.chats import SQL, MessageRow, add_messages, known_messages, last_seq
+from mash_plugin.store.queries import load
+from mash_plugin.store.sqlite import Connection
+from mash_plugin.tokens import index_text
+from mash_plugin.transfer.lines import Numbered
+
+BATCH = 500
+BATCH_CHARS = 8 << 20
+SOURCES = ("claude-code", "codex", "import")
+ROLES = ("user", "assistant", "tool", "system")
+AUTHORS = ("person", "inferred", "agent", "automated", "unknown")
+OTHERS_WORDS = "unknown"
+"""How words of a person count that are not the person here: they establish nothing."""
+_SQL = load("transfer")
+_PERSONS = ("person", "inferred")
+Json = dict[str, Any]
+
+
+class ChatsIn:
+    """Writes chats with their messages, inside one write of the index."""
+
+    def __init__(
+        self,
+        db: Connection,
+        is_forgotten: Callable[[str], bool],
+        *,
+        is_persons: bool,
+        takes_hashes: bool,
+    ) -> None:
+        self._db = db
+        self._is_forgotten = is_forgotten
+        self._is_persons = is_persons
+        self._takes_hashes = takes_hashes
+        self.new = self.known = self.forgotten = self.messages = 0
+        self._chat_no: int | None = None
+        self._has_chat = False
+        self._ordinal = 0
+        self._chain = ""
+        self._waiting: list[Json] = []
+        self._chars = 0
+
+    def chat(self, here: Numbered) -> None:
+        """Begin the next chat."""
+        self.finish()
+        line = here.line
+        if line["source"] not in SOURCES or chat_id(line["source"], line["session"]) != line["id"]:
+            raise here.fault(f"the chat {line['id'][:80]!r} has an ID or a source that none has")
+        self._has_chat = True
+        self._chat_no = None
+        if self._is_forgotten(line["id"]) or (
+            line["parent_session"]
+            and self._is_forgotten(chat_id(line["source"], line["parent_session"]))
+        ):
+            self.forgotten += 1
+        elif self._db.one(SQL.chat_by_id, {"chat_id": line["id"]}):
+            self.known += 1
+        else:
+            self._db.run(_SQL.insert_chat, line | {"is_subagent": int(line["is_subagent"])})
+            self._chat_no, self._ordinal, self._chain = self._db.raw.last_insert_rowid(), 0, ""
+            self.new += 1
+
+    def message(self, here: Numbered) -> None:
+        """Add the next message of the chat."""
+        line = here.line
+        if not self._has_chat:
+            raise here.fault("a message stands before any chat")
+        if line["role"] not in ROLES or line["author"] not in AUTHORS:
+            raise here.fault(f"no message has the role {line['role'][:20]!r} and that author")
+        if self._chat_no is None:
+            return
+        self._waiting.append(line)
+        self._chars += len(line["text"])
+        if len(self._waiting) >= BATCH or self._chars >= BATCH_CHARS:
+            self._flush()
+
+    def finish(self) -> None:
+        """Bring the chat to its end."""
+        self._flush()
+        if self._chat_no is not None:
+            grown: Json = {"chat_no": self._chat_no, "generation": 0}
+            grown |= {"message_count": self._ordinal, "fingerprint": self._chain}
+            self._db.run(SQL.grow_chat, grown)
+        self._chat_no, self._has_chat = None, False
+
+    def _flush(self) -> None:
+        if not self._waiting:
+            return
+        assert self._chat_no is not None  # noqa: S101 - nothing waits without a chat
+        known = known_messages(self._db, [line["id"] for line in self._waiting])
+        placed: set[int] = set()
+        rows: list[MessageRow] = []
+        tokens: list[tuple[int, str]] = []
+        places: list[tuple[int, int, int, int]] = []
+        hashes: list[tuple[int, int]] = []
+        first = last_seq(self._db) + 1
+        names: dict[str, int] = {}
+        for line in self._waiting:
+            text = split_private(line["text"])[0]
+            author = self._author(line["author"])
+            name, seq = line["id"], None
+            if (there := known.get(name)) is not None:
+                if (there.text, there.role) == (text, line["role"]):
+                    seq = there.seq
+                else:
+                    name = variant_id(name, text.encode())
+            if name in names or seq in placed or (seq and self._is_placed(seq)):
+                continue
+            if seq is None:
+                seq = first + len(rows)
+                rows.append(_row(seq, name, line, text, author))
+                if text and line["role"] in SEARCHED_ROLES:
+                    tokens.append((seq, index_text(text)))
+                if self._takes_hashes:
+                    hashes += [(value, seq) for value in line["private"]]
+            placed.add(seq)
+            names[name] = seq
+            places.append((self._chat_no, 0, self._ordinal, seq))
+            self._ordinal += 1
+            self._chain = next_fingerprint(self._chain, name, author, text.encode())
+        add_messages(self._db, rows, tokens, places, hashes)
+        self.messages += len(places)
+        self._waiting, self._chars = [], 0
+
+    def _is_placed(self, seq: int) -> bool:
+        key = {"seq": seq, "chat_no": self._chat_no, "generation": 0}
+        return self._db.one(SQL.is_placed, key) is not None
+
+    def _author(self, author: str) -> str:
+        return author if self._is_persons or author not in _PERSONS else OTHERS_WORDS
+
+
+def _row(seq: int, name: str, line: Json, text: str, author: str) -> MessageRow:
+    typed = line["person_text"]
+    return (
+        seq,
+        name,
+        line["role"],
+        author,
+        text,
+        None if typed is None else split_private(typed)[0],
+        line["is_all_typed"],
+        line["is_headless"],
+        line["has_private"] or text != line["text"],
+        line["sent_at"],
+        line["tool_use_ids"],
+    )
