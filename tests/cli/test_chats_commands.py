@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.setup.test_asking import on_a_terminal
+from tests.setup.terminals import on_a_terminal
 from tests.support.homes import Home
 
 SESSION = "8b79a219-7085-427c-8b3d-c60523823739"

@@ -7,7 +7,7 @@ import pytest
 
 from tests.cli.test_chats_commands import write_chat
 from tests.cli.test_forget import CHAT, STATEMENT, chats, statements
-from tests.setup.test_asking import on_a_terminal
+from tests.setup.terminals import on_a_terminal
 from tests.support.homes import Home
 from tests.support.saved import WORDS, save
 

@@ -6,7 +6,7 @@ import unicodedata
 import pytest
 
 from tests.cli.test_chats_commands import SESSION
-from tests.setup.test_asking import on_a_terminal
+from tests.setup.terminals import on_a_terminal
 from tests.support.homes import Home
 from tests.support.saved import SHOP, WORDS, begin, record, save
 

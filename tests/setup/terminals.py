@@ -9,6 +9,8 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from tests.support.homes import Home
+
 INTERRUPT = "\x03"
 LIMIT_S = 60
 
@@ -62,3 +64,9 @@ def _take_terminal(terminal: int) -> None:
     os.setsid()
     fcntl.ioctl(terminal, termios.TIOCSCTTY, 0)
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def on_a_terminal(home: Home, typed: str | None, *command: str) -> tuple[int, str]:
+    """Run a command that asks once at most; None interrupts it instead of answering."""
+    answer = INTERRUPT if typed is None else typed
+    return at_terminal(command, home.environment, home.home, [answer])

@@ -12,7 +12,7 @@ import pytest
 
 from mash_plugin.cli.pins import planned_paths, write_pins
 from mash_plugin.paths import find_paths
-from tests.setup.test_asking import on_a_terminal
+from tests.setup.terminals import on_a_terminal
 from tests.support.homes import ROOT, Home, clients_folder
 from tests.support.processes import end_processes_of
 
