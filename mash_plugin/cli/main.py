@@ -27,6 +27,7 @@ COMMANDS = {
     "doctor": ("mash_plugin.cli.doctor", "Check everything; print the command that helps."),
     "records": ("mash_plugin.cli.records", "Show what is remembered: all, or what holds words."),
     "record": ("mash_plugin.cli.records", "Show everything of one record."),
+    "recall": ("mash_plugin.cli.recall", "Show what an agent is given here now, and why."),
     "log": ("mash_plugin.cli.log", "Show what was saved, and what was shown to which session."),
     "establish": ("mash_plugin.cli.change", "Make a record your own settled choice."),
     "edit": ("mash_plugin.cli.change", "Change the wording of a record."),

@@ -56,6 +56,7 @@ OWN = {
     "pause": ("mash_plugin.daemon.sessions", "pause"),
     "forget_project": ("mash_plugin.daemon.forgetting", "forget_project"),
     "status_line": ("mash_plugin.daemon.sessions", "status_line"),
+    "explain_recall": ("mash_plugin.daemon.explain", "explain_recall"),
 }
 """name → module and function(requests, params): what is asked of the daemon itself."""
 PERSONS_ALONE = (*COMMANDS, "forget_chat", "forget_project", "restore_chat", "pause")

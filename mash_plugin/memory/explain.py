@@ -55,7 +55,7 @@ def _points(placed: Placed, recalled: Recalled, now: int) -> Json:
 
 
 def _left_out(call: Call, db: Connection, ask: Ask, recalled: Recalled) -> Iterator[Json]:
-    """What is never looked at: contradicted, stale, out of force, or older than the newest."""
+    """What is never looked at among the newest: contradicted, stale or out of force."""
     owner = identity_of(db).owner
     for scope in dict.fromkeys(ask.scopes):
         window = review_window(db, owner, scope, call.now)
@@ -64,9 +64,7 @@ def _left_out(call: Call, db: Connection, ask: Ask, recalled: Recalled) -> Itera
                 continue
             is_conflicted = record.id in window.conflicts
             told = _told(call, db, window.heads[record.id], is_conflicted)
-            is_live = told["status"] in ("current", "candidate")
-            reason = "conflicted" if is_conflicted else "older" if is_live else told["status"]
-            yield told | {"outcome": reason}
+            yield told | {"outcome": "conflicted" if is_conflicted else told["status"]}
 
 
 def _about(db: Connection, window: Window, file: str | None) -> Iterator[Placed]:

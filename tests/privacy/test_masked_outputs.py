@@ -205,6 +205,10 @@ def requests_to(planted: Planted) -> dict[str, list[Json]]:
         "pause": [{"what": "session", "session": SECRET}],
         "size": [{}],
         "status_line": [{"cwd": str(planted.project)}],
+        "explain_recall": [
+            {"cwd": str(planted.project), **more}
+            for more in ({}, {"file": FILE}, {"query": "token"}, {"file": SECRET})
+        ],
         **{name: [{}] for name in ("ping", "heartbeats", "index", "index_progress", "drain")},
         "stop": [],  # says nothing but the number of its process
     }
@@ -219,6 +223,7 @@ COMMAND_LINES: dict[str, list[tuple[str, ...]]] = {
     "status": [("status", "--json")],
     "doctor": [("doctor",), ("doctor", "--json")],
     "records": [("records",), ("records", "--all", "--json"), ("records", "token", "--here")],
+    "recall": [("recall", "--explain"), ("recall", "token"), ("recall", "--file", FILE, "--json")],
     "record": [("record", "planted-decision"), ("record", "planted-decision", "--json")],
     "log": [("log", "--since", "7d"), ("log", "--since", "7d", "--json")],
     "search": [("search", "token"), ("search", "token", "--json", "--here")],

@@ -1,0 +1,115 @@
+"""What a hook or a tool would recall in a folder now, with the reasons; nothing counts as shown."""
+
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from mash_plugin.chats.project import Project, project_of
+from mash_plugin.chats.switches import what_is_off
+from mash_plugin.daemon import hook_parts as parts
+from mash_plugin.daemon.clock import now_ms
+from mash_plugin.errors import InvalidArgument
+from mash_plugin.memory.call import Call, Caller
+from mash_plugin.memory.recall import Ask
+from mash_plugin.render import context
+
+if TYPE_CHECKING:
+    from mash_plugin.daemon.requests import Requests
+
+TOOL_LIMIT, TOOL_BYTES = 8, 6_000
+Json = dict[str, Any]
+
+
+def explain_recall(requests: "Requests", params: Mapping[str, Any]) -> Json:
+    """What is recalled at a session's start, with a file, or for a query.
+
+    Raises InvalidArgument outside a project and for a file that is not in it, RecordsDisabled
+    where the person left the project out.
+    """
+    from mash_plugin.memory.denied import Denied
+    from mash_plugin.memory.explain import explain_recall as explain
+
+    node = requests.open_node()
+    call = node.call(Caller(), now_ms(), {})
+    cwd = _text(params, "cwd") or ""
+    project = project_of(cwd)
+    if project is None:
+        raise InvalidArgument(f"{cwd[:200]} is no project: nothing is recalled there.")
+    for scope in parts.project_scopes(project):
+        Denied(call).refuse_scope(scope)
+    file, query = _file(project, cwd, _text(params, "file")), _text(params, "query")
+    ask, branch = _ask(project, file, query)
+    told = explain(call, ask)
+    if ask.is_hook:
+        _mark_cut_lines(told["records"], file)
+    return {
+        "like": "recall_records" if query else "file-read" if file else "session-start",
+        "project": project.identity or project.place,
+        "file": file,
+        "query": query,
+        "branch_files": branch,
+        "off": _off(call, project, is_file=ask.is_hook and file is not None),
+        **told,
+    }
+
+
+def _ask(project: Project, file: str | None, query: str | None) -> tuple[Ask, list[str]]:
+    """The same request as a hook or an agent makes, and where the branch's files will stand."""
+    from mash_plugin.tokens import significant
+
+    changed: list[str] = []
+    if query:
+        scopes, terms = parts.project_scopes(project), significant(query)
+        return Ask(scopes, TOOL_LIMIT, TOOL_BYTES, terms=terms, file=file), changed
+    if file:
+        return parts.file_ask(project, file), changed
+    branch = parts.branch_of(project, lambda _: None)
+
+    def noted() -> tuple[str, ...]:
+        changed.extend(branch())
+        return tuple(changed)
+
+    return parts.start_ask(project, noted), changed
+
+
+def _mark_cut_lines(records: list[Json], file: str | None) -> None:
+    """The hook's text has a limit of its own: what does not stand in it is not shown."""
+    shown = [one for one in records if one["outcome"] == "shown"]
+    text = (
+        context.file_read(file, shown, [], "")
+        if file
+        else context.session_start(shown, [], [], "", "")
+    )
+    for one in shown:
+        if one["id"] not in text:
+            one["outcome"] = "budget"
+
+
+def _file(project: Project, cwd: str, file: str | None) -> str | None:
+    if file is None:
+        return None
+    path = parts.path_in_project(project, os.path.join(cwd, file))
+    if path is None:
+        raise InvalidArgument(
+            f"{file[:200]} is no file below {project.root}, or a link leads there: no record is"
+            " shown with it."
+        )
+    return path
+
+
+def _off(call: Call, project: Project, is_file: bool) -> list[str]:
+    """Why hooks would show none of this now."""
+    settings = call.settings
+    off = [
+        one.why for one in what_is_off(project, settings) if one.what in ("everything", "recall")
+    ]
+    if not settings.recall:
+        off.append("[records] recall is off")
+    if is_file and not settings.file_recall:
+        off.append("[recall] files is off")
+    return off
+
+
+def _text(params: Mapping[str, Any], key: str) -> str | None:
+    value = params.get(key)
+    return value if isinstance(value, str) and value else None
