@@ -17,7 +17,7 @@ SNIPPET_CHARS = 300
 @click.command()
 @click.argument("words", nargs=-1, required=True)
 @click.option("--here", is_flag=True, help="Only chats of the project in this folder.")
-@click.option("--limit", type=click.IntRange(1, 50), default=10, show_default=True)
+@click.option("--limit", type=click.IntRange(1, 50), default=10, help="Messages on one page.")
 @click.option("--offset", type=click.IntRange(0), default=0, help="Where the page begins.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def search(words: tuple[str, ...], here: bool, limit: int, offset: int, as_json: bool) -> int:
@@ -44,7 +44,9 @@ def search(words: tuple[str, ...], here: bool, limit: int, offset: int, as_json:
 @click.command()
 @click.argument("chat_id", required=False)
 @click.option("--here", is_flag=True, help="Only chats of the project in this folder.")
-@click.option("--limit", type=click.IntRange(1, 50), default=20, show_default=True)
+@click.option(
+    "--limit", type=click.IntRange(1, 50), default=20, help="Chats, or messages of one, on a page."
+)
 @click.option("--offset", type=click.IntRange(0), default=0, help="Where the page begins.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def chats(chat_id: str | None, here: bool, limit: int, offset: int, as_json: bool) -> None:

@@ -17,15 +17,9 @@ LOADERS = (
     "/opt/homebrew/etc/profile.d/bash_completion.sh",
     "/usr/local/etc/profile.d/bash_completion.sh",
 )
-EXAMPLES = """\b
-Examples:
-  mash completion --install       for the shell that you use
-  mash completion zsh --install   for another one
-  eval "$(mash completion bash)"  in this shell alone
-"""
 
 
-@click.command(epilog=EXAMPLES)
+@click.command()
 @click.argument("shell", type=click.Choice(("bash", "zsh", "fish")), required=False)
 @click.option("--install", is_flag=True, help="Write it to the place where that shell looks.")
 def completion(shell: str | None, install: bool) -> None:

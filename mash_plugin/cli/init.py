@@ -4,16 +4,8 @@ import click
 
 from mash_plugin.cli.wizard.plan import Choices, Plan, make_plan, tell_plan
 
-EXAMPLES = """\b
-Examples:
-  mash init                       look, ask, set up
-  mash init --dry-run             show the changes, line by line
-  mash init --yes                 unattended, nothing optional
-  mash init --yes --allow-saving  and let the agents save without asking
-"""
 
-
-@click.command(epilog=EXAMPLES)
+@click.command()
 @click.option("--yes", is_flag=True, help="Do not ask: set up, and leave out what is optional.")
 @click.option("--no-index", is_flag=True, help="Leave the chats unread for now.")
 @click.option("--no-agents", is_flag=True, help="Install into no agent.")

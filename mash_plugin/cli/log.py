@@ -31,7 +31,7 @@ Json = dict[str, Any]
     help="So long ago (30m, 2h, 3d, 1w) or a date, such as 2026-11-30. [default: 1d]",
 )
 @click.option("--follow", is_flag=True, help="Go on and show what happens, until Ctrl-C.")
-@click.option("--limit", type=click.IntRange(1, 500), default=50, show_default=True)
+@click.option("--limit", type=click.IntRange(1, 500), default=50, help="Events on one page.")
 @click.option("--offset", type=click.IntRange(0), default=0, help="Where the page begins.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON; with --follow a line an event.")
 def log(since: str | None, follow: bool, limit: int, offset: int, as_json: bool) -> int:

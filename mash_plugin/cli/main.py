@@ -65,9 +65,12 @@ class LazyGroup(click.Group):
     def get_command(self, _ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
+        from mash_plugin.cli.examples import epilog_of
+
         module = importlib.import_module(COMMANDS[cmd_name][0])
         command = getattr(module, cmd_name.replace("-", "_"))
         assert isinstance(command, click.Command)  # noqa: S101 - a broken table, seen by the tests
+        command.epilog = epilog_of(cmd_name)
         return command
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem]":
@@ -86,7 +89,23 @@ class LazyGroup(click.Group):
             formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
 
 
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+EXIT_CODES = """\b
+Exit codes:
+  0    done
+  1    the operation failed, was declined, or a check found something
+  2    the command was not given as it is described
+  3    the daemon does not answer
+  4    inside a sandbox, which cannot reach it
+  130  interrupted
+
+`mash COMMAND --help` tells about one command, with examples."""
+
+
+@click.group(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "show_default": True},
+    epilog=EXIT_CODES,
+)
 @click.version_option(package_name="mash-plugin", prog_name="mash")
 def cli() -> None:
     """One memory for Claude Code and Codex: decisions, preferences and facts, with evidence."""

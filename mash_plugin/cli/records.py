@@ -39,7 +39,7 @@ Json = dict[str, Any]
 @click.argument("text", nargs=-1)
 @click.option("--here", is_flag=True, help="Only records of the project in this folder.")
 @click.option("--all", "show_all", is_flag=True, help="Also unconfirmed and retired records.")
-@click.option("--limit", type=click.IntRange(1), default=20, show_default=True)
+@click.option("--limit", type=click.IntRange(1), default=20, help="Records on one page.")
 @click.option("--offset", type=click.IntRange(0), default=0, help="Where the page begins.")
 @click.option("--json", "as_json", is_flag=True, help="Print the records as JSON.")
 def records(

@@ -1,0 +1,113 @@
+"""What people type, for the end of each command's `--help`."""
+
+EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
+    "init": (
+        ("mash init", "look, ask, set up"),
+        ("mash init --dry-run", "show the changes, line by line"),
+        ("mash init --yes", "unattended, nothing optional"),
+        ("mash init --yes --allow-saving", "and agents save without asking you"),
+    ),
+    "status": (
+        ("mash status", "does it work, and what is off"),
+        ("mash status --session newest", "what hooks gave the last session"),
+    ),
+    "pause": (
+        ("mash pause", "no notes in this session"),
+        ("mash pause --project --for 2h", "none in this project for two hours"),
+        ("mash pause --off", "go on"),
+    ),
+    "doctor": (
+        ("mash doctor", "find what is wrong, and what helps"),
+        ("mash doctor --fix", "and repair what can be repaired"),
+        ("mash doctor --json", "the same for a program"),
+    ),
+    "bug-report": (("mash bug-report", "an archive in this folder"),),
+    "records": (
+        ("mash records", "what is settled, the newest first"),
+        ("mash records tabs --here", "of this project, with this word"),
+        ("mash records --all --json", "everything, for a program"),
+    ),
+    "record": (("mash record 820c36910f12", "with its quotes and its history"),),
+    "recall": (
+        ("mash recall", "what a session here begins with"),
+        ("mash recall --explain", "and why"),
+    ),
+    "log": (
+        ("mash log", "the last day"),
+        ("mash log --since 1w", "the last week"),
+        ("mash log --follow", "what happens from now on"),
+    ),
+    "establish": (("mash establish 820c36910f12", "an unconfirmed record becomes yours"),),
+    "edit": (
+        ("mash edit 820c36910f12", "in your editor"),
+        ('mash edit 820c36910f12 --statement "Use tabs."', "at once"),
+    ),
+    "withdraw": (
+        ("mash withdraw 820c36910f12", "one record"),
+        ("mash withdraw --session SESSION_ID", "all that a session saved"),
+    ),
+    "forget-record": (("mash forget-record 820c36910f12", "asks, then removes it for good"),),
+    "undo": (
+        ("mash undo", "what agents asked to forget"),
+        ("mash undo 820c36910f12", "bring it back"),
+    ),
+    "search": (
+        ("mash search typst invoices", "messages that hold both words"),
+        ("mash search typst --here", "in this project's chats alone"),
+    ),
+    "chats": (
+        ("mash chats --here", "the chats of this project"),
+        ("mash chats claude-code-0f8fad5b", "read one, page by page"),
+    ),
+    "index": (("mash index", "read what is new"),),
+    "backfill": (
+        ("mash backfill --dry-run", "which chats would be reviewed"),
+        ("mash backfill --agent codex", "asks, then lets Codex review them"),
+    ),
+    "size": (("mash size", "what takes how much"),),
+    "forget": (
+        ("mash forget claude-code-0f8fad5b --dry-run", "what would go"),
+        ("mash forget claude-code-0f8fad5b", "asks, then forgets it"),
+    ),
+    "forget-project": (
+        ("mash forget-project . --dry-run", "what would go"),
+        ("mash forget-project github.com/acme/shop", "all chats of a repository"),
+    ),
+    "projects": (
+        ("mash projects", "of this folder"),
+        ("mash projects ~/work/shop", "of another one"),
+    ),
+    "explain-prompt": (('mash explain-prompt "Always use tabs."', "would an agent be told?"),),
+    "call": (
+        ("mash call list_records '{\"limit\": 5}'", "any tool of the agents"),
+        ("mash call search_chats -", "its JSON from standard input"),
+    ),
+    "daemon": (
+        ("mash daemon status", "does it run"),
+        ("mash daemon restart", "end it and start this version"),
+    ),
+    "mcp": (("mash mcp", "what the agents' settings start"),),
+    "statusline": (("mash statusline", "the command for Claude Code's `statusLine`"),),
+    "rebind": (("mash rebind ~/old/shop ~/work/shop", "after the folder was moved"),),
+    "restore": (("mash restore", "from the newest good backup"),),
+    "backup": (("mash backup rewrite", "old copies lose what was forgotten"),),
+    "completion": (
+        ("mash completion --install", "for the shell that you use"),
+        ("mash completion zsh --install", "for another one"),
+        ("mash completion bash", "print it, for `source` or `eval`"),
+    ),
+    "uninstall": (
+        ("mash uninstall", "leave the agents as they were"),
+        ("mash uninstall --data", "and remove all memory"),
+    ),
+}
+
+
+def epilog_of(command: str) -> str | None:
+    """The examples as the end of a help page; None where there are none."""
+    lines = EXAMPLES.get(command)
+    if not lines:
+        return None
+    width = max(len(typed) for typed, _ in lines)
+    shown = "\n".join(f"  {typed.ljust(width)}  {what}" for typed, what in lines)
+    return f"\b\nExamples:\n{shown}"
