@@ -2,13 +2,19 @@
 
 import argparse
 import os
+import random
 import sys
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
+from mash_plugin.paths import find_paths
 from tests.lifecycle.part import run_parts
 from tests.lifecycle.runs import rows_never_taken, table_of
+from tests.support.migrating import FAILPOINTS, LONGEST_S, cut, schemas, write_migrations
+from tests.support.schema_fixtures import fixtures, newest, unpack
 
 SHARE = 250
 """Runs of one process: then a new daemon with an empty store takes over."""
@@ -46,4 +52,31 @@ def lifecycle(options: Sequence[str]) -> int:
     return int(bool(untaken))
 
 
-SOAKS: dict[str, Callable[[Sequence[str]], int]] = {"lifecycle": lifecycle}
+def migration(options: Sequence[str]) -> int:
+    """Migrations of both stores, killed at random moments and at each failpoint."""
+    parser = argparse.ArgumentParser(prog="scripts/soak migration", description=migration.__doc__)
+    parser.add_argument("--runs", type=int, default=200, metavar="N", help="kills")
+    parser.add_argument("--seed", type=int, default=1, help="of the moments")
+    chosen = parser.parse_args(options)
+    chance = random.Random(chosen.seed)  # noqa: S311 - only chooses the moment
+    with tempfile.TemporaryDirectory() as folder:
+        migrations = write_migrations(Path(folder) / "migrations")
+        found: Counter[str] = Counter()
+        for number in range(chosen.runs):
+            paths = find_paths({"MASH_HOME": str(Path(folder) / str(number))})
+            unpack(fixtures()[-1], paths)
+            failpoint = FAILPOINTS[number] if number < len(FAILPOINTS) else None
+            cut(paths, migrations, failpoint=failpoint, after_s=chance.uniform(0, LONGEST_S))
+            found[" ".join(f"{family} {at}" for family, at in schemas(paths).items())] += 1
+            cut(paths, migrations, after_s=PART_TIMEOUT_S)
+            after = {family: at + 1 for family, at in newest().items()}
+            assert schemas(paths) == after, f"run {number}: not gone on with"
+    for state, times in sorted(found.items()):
+        print(f"{times:6} kills left {state}")
+    return 0
+
+
+SOAKS: dict[str, Callable[[Sequence[str]], int]] = {
+    "lifecycle": lifecycle,
+    "migration": migration,
+}

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from mash_plugin.errors import UpgradeNeeded
 from mash_plugin.store.connect import APPLICATION_ID
+from mash_plugin.store.failpoint import failpoint
 from mash_plugin.store.sqlite import Connection, Database
 
 # importlib.resources costs 20 ms to import, and this is on the way to a hook's first answer.
@@ -26,9 +27,13 @@ def migrate(database: Database, family: str, files: Sequence[str] | None = None)
     for number, sql in enumerate(texts[current:], start=current + 1):
         with database.writing() as db:
             if _version(db) < number:  # another process may have been first
+                failpoint(f"{family}_migration_begun")
                 db.run(sql)
+                failpoint(f"{family}_migration_changed")
                 db.run(f"PRAGMA user_version = {number}")
                 db.run(f"PRAGMA application_id = {APPLICATION_ID}")
+                failpoint(f"{family}_migration_numbered")
+        failpoint(f"{family}_migration_committed")
     return newest
 
 
@@ -47,8 +52,8 @@ def refuse_newer(path: str, current: int, newest: int) -> None:
     """Raise UpgradeNeeded when the file knows more than this code."""
     if current > newest:
         raise UpgradeNeeded(
-            f"{path} was made by a newer mash (schema {current}, this one knows {newest});"
-            " upgrade mash."
+            f"{path} was made by a newer mash (schema {current}, this one knows {newest}); nothing"
+            " was changed. Restart the agent if mash was upgraded, else upgrade it: `mash upgrade`."
         )
 
 

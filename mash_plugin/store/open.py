@@ -20,6 +20,7 @@ from mash_plugin.errors import DiskFull, MashError, ReadOnly, StoreDamaged
 from mash_plugin.paths import Paths
 from mash_plugin.store import reserve
 from mash_plugin.store.connect import APPLICATION_ID, connect_reading
+from mash_plugin.store.failpoint import failpoint
 from mash_plugin.store.faults import translated, translated_files
 from mash_plugin.store.files import make_private_folder, remove_database, set_aside, sync_folder
 from mash_plugin.store.mark import Mark, take_mark
@@ -198,6 +199,7 @@ def _bring_up_to_date(database: Database, family: str, backups: str | None, now:
         from mash_plugin.store.backup import make
 
         make(database, backups, now)
+        failpoint("records_migration_backed_up")
     migrate(database, family)
 
 
