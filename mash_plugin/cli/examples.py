@@ -6,6 +6,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("mash init --dry-run", "show the changes, line by line"),
         ("mash init --yes", "unattended, nothing optional"),
         ("mash init --yes --allow-saving", "and agents save without asking you"),
+        ("mash init --yes --backfill-memory codex", "and Codex reviews your last chats"),
     ),
     "status": (
         ("mash status", "does it work, and what is off"),
@@ -89,6 +90,17 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     "mcp": (("mash mcp", "what the agents' settings start"),),
     "statusline": (("mash statusline", "the command for Claude Code's `statusLine`"),),
     "rebind": (("mash rebind ~/old/shop ~/work/shop", "after the folder was moved"),),
+    "export": (
+        ("mash export", "everything, into a new file here"),
+        ("mash export --out /media/stick/mash.gz", "under a name of your own"),
+        ("mash export --project --masked", "this project, for somebody else to read"),
+    ),
+    "import": (
+        ("mash import mash.gz --dry-run", "what would come"),
+        ("mash import mash.gz --as-mine", "from your other machine"),
+        ("mash import mash.gz --keep-identity", "the store itself, into an empty one"),
+        ("mash import CLAUDE.md --from rules", "its rules, as candidates"),
+    ),
     "restore": (("mash restore", "from the newest good backup"),),
     "backup": (("mash backup rewrite", "old copies lose what was forgotten"),),
     "completion": (

@@ -1,8 +1,16 @@
 """`mash init`: store, index and every agent found; running it again changes nothing more."""
 
+import json
+import sys
+from contextlib import nullcontext, redirect_stdout
+from typing import Any
+
 import click
 
+from mash_plugin.agents import AGENTS
 from mash_plugin.cli.wizard.plan import Choices, Plan, make_plan, tell_plan
+
+Json = dict[str, Any]
 
 
 @click.command()
@@ -20,6 +28,12 @@ from mash_plugin.cli.wizard.plan import Choices, Plan, make_plan, tell_plan
     help="Show personal preferences at the start of every session, or not; asked otherwise"
     " (suggested: yes).",
 )
+@click.option(
+    "--backfill-memory",
+    type=click.Choice(list(AGENTS)),
+    help="Let this agent review your last chats, unasked; prints the result as JSON.",
+)
+@click.option("--no-backfill", is_flag=True, help="Do not offer to review your last chats.")
 @click.option("--dry-run", is_flag=True, help="Show what would change; change nothing.")
 def init(
     yes: bool,
@@ -27,6 +41,8 @@ def init(
     no_agents: bool,
     allow_saving: bool | None,
     personal: bool | None,
+    backfill_memory: str | None,
+    no_backfill: bool,
     dry_run: bool,
 ) -> int:
     """Set up the store, the index of your chats and every agent found.
@@ -34,18 +50,36 @@ def init(
     Tells what it finds and what it will change, and asks before it does; every answer has an
     option. ^C at any time leaves a system that works, and a second run goes on from there.
     """
-    choices = Choices(yes, not no_index, not no_agents, allow_saving, personal)
+    choices = Choices(
+        is_unattended=yes,
+        wants_index=not no_index,
+        wants_agents=not no_agents,
+        may_save=allow_saving,
+        personal=personal,
+        reviewer=backfill_memory,
+        may_offer_backfill=not (yes or no_backfill),
+    )
+    # Standard output then holds the result of the backfill alone.
+    with redirect_stdout(sys.stderr) if backfill_memory else nullcontext():
+        code, result = _run(choices, dry_run=dry_run)
+    if result is not None:
+        click.echo(json.dumps(result, ensure_ascii=False))
+    return code
+
+
+def _run(choices: Choices, *, dry_run: bool) -> tuple[int, Json | None]:
+    """The exit code, and what an unasked backfill came to."""
     plan = make_plan(choices)
     tell_plan(plan, choices)
     if dry_run:
         from mash_plugin.cli.wizard.rehearsal import tell_changes
 
         tell_changes(plan, choices)
-        return 0
+        return 0, None
     answered = _ask(plan, choices)
     if answered is None:
         click.echo("Nothing was changed.")
-        return 1
+        return 1, None
     try:
         return _act(plan, answered)
     except (KeyboardInterrupt, click.Abort):
@@ -63,8 +97,16 @@ def _ask(plan: Plan, choices: Choices) -> Choices | None:
         raise
 
 
-def _act(plan: Plan, choices: Choices) -> int:
+def _act(plan: Plan, choices: Choices) -> tuple[int, Json | None]:
+    from mash_plugin.cli.wizard.backfill import backfill_by, offer_backfill
     from mash_plugin.cli.wizard.ending import tell_end
     from mash_plugin.cli.wizard.steps import set_up
 
-    return tell_end(plan, choices, set_up(plan, choices))
+    done = set_up(plan, choices)
+    reviewed, result = 0, None
+    if choices.reviewer:
+        found = backfill_by(plan.paths, choices.reviewer)
+        reviewed, result = found.exit_code, found.as_json()
+    elif choices.may_offer_backfill:
+        reviewed = offer_backfill(plan.paths)
+    return tell_end(plan, choices, done) or reviewed, result

@@ -26,6 +26,9 @@ class Choices:
     """Whether the agents get the rule that lets them use mash without asking."""
     personal: bool | None = None
     """Whether personal preferences are shown at the start of every session."""
+    reviewer: str | None = None
+    """The agent that reviews earlier chats, unasked."""
+    may_offer_backfill: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +124,8 @@ def _due_lines(plan: Plan, choices: Choices) -> Iterator[str]:
     if choices.personal is not None and choices.personal is not personal_at_start(plan.paths):
         word = "shown" if choices.personal else "not shown"
         yield f"personal preferences: {word} at the start of every session"
+    if choices.reviewer:
+        yield f"candidates from your last chats, which {choices.reviewer} reviews"
 
 
 def folder_of(plan: Plan) -> Path:
