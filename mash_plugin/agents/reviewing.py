@@ -1,6 +1,7 @@
 """What a review asks of a host, and what it tells when it ends."""
 
 import json
+import re
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -101,11 +102,15 @@ def write_private(path: Path, text: str) -> Path:
     return path
 
 
+def last_line(text: str) -> str:
+    """What a command said last, which is why it ended."""
+    return text.strip().rpartition("\n")[2]
+
+
 def ending_of(said: str, status: int | None = None) -> Ending:
     """What kind of failure a host's last words, or the status of its service, tell of."""
-    low = said.lower()
     for failure, statuses, words in _SIGNS:
-        if status in statuses or any(word in low for word in words):
+        if status in statuses or re.search(words, said, re.IGNORECASE):
             return Ending(failure, said)
     return Ending("failed", said)
 
@@ -116,9 +121,10 @@ def result_of(value: object, said: str) -> Ending:
         try:
             value = json.loads(value)
         except ValueError:
-            return ending_of(said)
+            value = None
     if not isinstance(value, dict) or not isinstance(value.get("reason"), str):
-        return ending_of(said)
+        is_refusal = re.search(_REFUSAL, said, re.IGNORECASE)
+        return Ending("refused", said) if is_refusal else ending_of(said)
     match value.get("outcome"):
         case "saved":
             return Ending("none")
@@ -128,39 +134,27 @@ def result_of(value: object, said: str) -> Ending:
             return Ending("failed", value["reason"])
 
 
-_SIGNS: tuple[tuple[Failure, tuple[int, ...], tuple[str, ...]], ...] = (
+_SIGNS: tuple[tuple[Failure, tuple[int, ...], str], ...] = (
     (
         "quota",
         (402, 429, 529),
-        (
-            *(
-                "usage limit",
-                "rate limit",
-                "rate_limit",
-                "quota",
-                "limit reached",
-                "hit your limit",
-            ),
-            *("credit balance", "out of credits", "overloaded", "too many requests", "429"),
-        ),
+        r"usage limit|rate.?limit|quota|limit reached|hit your .*limit|credit balance"
+        r"|out of credits|overloaded|too many requests|\b(?:402|429|529)\b",
     ),
     (
         "not_signed_in",
         (401, 403),
-        ("not logged in", "log in", "/login", "unauthorized", "401", "invalid api key", "sign in"),
-    ),
-    (
-        "refused",
-        (),
-        (
-            *("i can't help", "i cannot help", "i can’t help", "i'm unable to", "i am unable to"),
-            *("i won't", "i will not", "usage policy", "content policy", "safety", "refus"),
-        ),
+        r"not logged in|log ?in again|/login|unauthorized|invalid api key|sign(?:ed)? in"
+        r"|token (?:has )?expired|\b(?:401|403)\b",
     ),
     (
         "unreachable",
         (500, 502, 503, 504),
-        ("connection", "network", "timed out", "unreachable", "stream disconnected", "503", "500"),
+        r"connection|network|timed out|unreachable|stream disconnected|error sending request"
+        r"|\b50[0234]\b",
     ),
 )
 """Which failure → its statuses and the words of both hosts (seen in 2.1.332 and 0.171.0)."""
+_REFUSAL = (
+    r"\b(?:can(?:no|['’])t|unable to|won['’]t|will not) (?:help|assist|do|comply|review)|policy"
+)

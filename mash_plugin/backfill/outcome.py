@@ -24,7 +24,7 @@ def unsaved(chosen: Chosen, ending: Ending, limit_s: float, *, is_late: bool) ->
     """Why nothing was saved, with the agent's own words where it has any."""
     title = chosen.title
     if is_late:
-        return Outcome(False, kind="time_limit", reason=f"{title} took more than {limit_s:.0f} s")
+        return Outcome(False, kind="time_limit", reason=f"{title} took more than {limit_s:g} s")
     kind, words = {
         "none": ("not_saved", f"{title} says that it saved, but it did not"),
         "not_signed_in": (

@@ -18,9 +18,9 @@ Json = dict[str, Any]
 class Server:
     """One `mash mcp` process; every line it writes is checked to be JSON-RPC."""
 
-    def __init__(self, environment: dict[str, str], folder: Path) -> None:
+    def __init__(self, environment: dict[str, str], folder: Path, *options: str) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "mash_plugin", "mcp"],
+            [sys.executable, "-m", "mash_plugin", "mcp", *options],
             env=environment,
             cwd=folder,
             stdin=subprocess.PIPE,

@@ -24,6 +24,7 @@ from mash_plugin.agents.reviewing import (
     ask_status,
     ending_of,
     environment_of,
+    last_line,
     result_of,
     write_private,
 )
@@ -82,7 +83,7 @@ def read_ending(code: int, out: str, err: str) -> Ending:
     try:
         told = json.loads(out)
     except ValueError:
-        return ending_of((out.strip() or err.strip()) or f"it ended with status {code}")
+        return ending_of(last_line(out) or last_line(err) or f"it ended with status {code}")
     if not isinstance(told, dict):
         return ending_of(out)
     said = str(told.get("result") or told.get("terminal_reason") or told.get("subtype") or "")

@@ -28,6 +28,7 @@ from mash_plugin.agents.reviewing import (
     ask_status,
     ending_of,
     environment_of,
+    last_line,
     result_of,
     write_private,
 )
@@ -112,7 +113,7 @@ def read_ending(code: int, out: str, err: str) -> Ending:
         elif isinstance(item, dict) and item.get("type") == "agent_message":
             last = str(item.get("text") or "")
     if code:
-        return ending_of(failure or err.strip() or last or f"it ended with status {code}")
+        return ending_of(failure or last_line(err) or last or f"it ended with status {code}")
     return result_of(last, last or failure or "it said nothing")
 
 
@@ -161,7 +162,7 @@ def _kept_settings(config: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str,
             secrets[named[header]] = str(value)
         provider["env_http_headers"] = named
     if provider:
-        kept[f"model_providers.{_toml_key(str(config['model_provider']))}"] = provider
+        kept["model_providers"] = {str(config["model_provider"]): provider}
     return kept, secrets
 
 
