@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
@@ -122,13 +122,8 @@ def changed_records(
     call: Call, project: Project | None, since: int, branch: Branch
 ) -> Part[Records]:
     """The project's records that were saved after `since`."""
-    ask = start_ask(project, branch)._replace(limit=SELECT_LIMIT)
-
-    def work() -> Records:
-        found = recall_for_hook(call, ask) if ask.scopes else []
-        return [r for r in found if r["recorded_at"] > since][:RECORDS]
-
-    return Part(work)
+    ask = start_ask(project, branch)._replace(since=since + 1)
+    return Part(lambda: recall_for_hook(call, ask) if ask.scopes else [])
 
 
 def personal_records(call: Call) -> Part[Records]:
@@ -160,9 +155,16 @@ def project_preferences(call: Call, project: Project | None) -> Part[Records]:
     return Part(work)
 
 
-def file_records(call: Call, project: Project, paths: Sequence[str]) -> Part[dict[str, Records]]:
-    """The records that name these files."""
-    return Part(lambda: {p: recall_for_hook(call, file_ask(project, p)) for p in paths})
+def file_records(
+    call: Call, project: Project, since: Mapping[str, int | None]
+) -> Part[dict[str, Records]]:
+    """The records that name these files; with a time only those that came since."""
+
+    def work() -> dict[str, Records]:
+        asks = {path: file_ask(project, path)._replace(since=at) for path, at in since.items()}
+        return {path: recall_for_hook(call, ask) for path, ask in asks.items()}
+
+    return Part(work)
 
 
 def project_chats(call: Call, project: Project | None, session_id: str) -> Part[list[ChatHint]]:

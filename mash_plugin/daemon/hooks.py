@@ -16,7 +16,8 @@ from mash_plugin.daemon.log import place_of
 from mash_plugin.memory.call import Call, Caller
 from mash_plugin.memory.masking import masking
 from mash_plugin.render import context, notes
-from mash_plugin.store.sessions import HookState, SessionState
+from mash_plugin.render.text import shown_bytes
+from mash_plugin.store.sessions import CHAT, HookState, SessionState
 
 T = TypeVar("T")
 
@@ -224,7 +225,7 @@ def _resumed(hook: _Hook, told_at: int) -> str:
 def _noted(hook: _Hook, records: parts.Records, chats: list[context.ChatHint], text: str) -> str:
     """The text; what of these stands in it counts as shown to the session (`mash log`)."""
     ids = [r["id"] for r in records if r["id"] in text]
-    ids += [f"chat:{c.id}" for c in chats if c.id in text]
+    ids += [f"{CHAT}{c.id}" for c in chats if c.id in text]
     if ids:
         hook.node.hook_state.note_shown(hook.event.session_id, ids, hook.call.now)
     return text
@@ -264,24 +265,37 @@ def _file_read(hook: _Hook) -> str:
     paths = list(dict.fromkeys(path for path in named if path))
     if not paths:
         return ""
-    found = parts.file_records(call, project, paths) if hook.may_recall else None
+    reader, state = event.agent_id or "", hook.node.hook_state
+    since = {p: state.records_shown_at(event.session_id, reader, p) for p in paths}
+    found = parts.file_records(call, project, since) if hook.may_recall else None
     found_chats = parts.file_chats(call, project, paths, event.session_id)
     hook.find([found] if found else [], found_chats)
     records, chats = hook.take(found) or {}, hook.take(found_chats) or {}
-    texts = (_file_text(hook, p, records.get(p, []), chats.get(p, [])) for p in paths)
-    return "\n\n".join(text for text in texts if text)
+    texts, room = [], context.BLOCK_BYTES
+    for path in paths:
+        text = _file_text(hook, path, records.get(path, []), chats.get(path, []), room)
+        if text:
+            texts.append(text)
+            room -= shown_bytes(text)
+    return "\n\n".join(texts)
 
 
 def _file_text(
-    hook: _Hook, path: str, records: parts.Records, chats: list[context.ChatHint]
+    hook: _Hook, path: str, records: parts.Records, chats: list[context.ChatHint], room: int
 ) -> str:
     """What this reader has not yet seen with this file; a subagent reads with its own context."""
-    ids = [r["id"] for r in records] + [f"chat:{c.id}" for c in chats]
-    reader = hook.event.agent_id or ""
-    new = hook.node.hook_state.claim_shown(hook.event.session_id, reader, path, ids, hook.call.now)
-    return context.file_read(
+    ids = [r["id"] for r in records] + [f"{CHAT}{c.id}" for c in chats]
+    session_id, reader = hook.event.session_id, hook.event.agent_id or ""
+    new = hook.node.hook_state.claim_shown(session_id, reader, path, ids, hook.call.now)
+    text = context.file_read(
         path,
         [r for r in records if r["id"] in new],
-        [c for c in chats if f"chat:{c.id}" in new],
+        [c for c in chats if f"{CHAT}{c.id}" in new],
         hook.host.TOOL_PREFIX,
     )
+    if shown_bytes(text) > room:
+        text = ""
+    unseen = [i for i in new if i.removeprefix(CHAT) not in text]
+    if unseen:
+        hook.node.hook_state.take_back(session_id, reader, path, unseen)
+    return text

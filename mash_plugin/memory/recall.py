@@ -37,6 +37,8 @@ class Ask(NamedTuple):
     include_review: bool = False
     is_hook: bool = False
     """Without candidates that read like instructions to an agent: nobody vouched for them."""
+    since: int | None = None
+    """Only what was recorded from then on."""
     branch: Callable[[], Files] | None = None
     """Tells the files that the branch changes, at a session's start; asked only for records."""
     is_explained: bool = False
@@ -109,6 +111,8 @@ def recall(call: Call, ask: Ask) -> Recalled:
             return item_of(head, revision, status, head.id in conflicts, shown)
 
         ordered, boosts = _in_order(call, db, found, ask, revision_of)
+        if ask.since is not None:
+            ordered = _recorded_since(ordered, ask.since)
         relevant, rest = _split(ordered, ask, call.now)
         packet = pack(
             relevant,
@@ -136,6 +140,10 @@ def _in_order(
     files = ask.branch()
     orders = [start_order(db, window, files, call.now, revision_of) for window in found]
     return merge(*(o.ordered for o in orders)), ChainMap(*(o.boosts for o in orders))
+
+
+def _recorded_since(ordered: Iterator[Placed], since: int) -> Iterator[Placed]:
+    return (placed for placed in ordered if placed[1].recorded_at >= since)
 
 
 def _split(

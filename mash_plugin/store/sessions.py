@@ -17,6 +17,7 @@ from mash_plugin.store.sqlite import Connection, Database, Params
 KEEP_MS = 90 * 86_400_000
 SESSIONS_IN_MEMORY = 1_000
 
+CHAT = "chat:"
 Shown = tuple[str, str, str]
 """(reader, path, ID of a record or `chat:ID`)"""
 
@@ -34,7 +35,7 @@ class SessionState:
         self.last_full_block_at: int | None = None
         self.project: str | None = None
         self.shown_sources: set[str] = set()
-        self.shown: set[Shown] = set()
+        self.shown: dict[Shown, int] = {}
         self.unsaved_shown: dict[Shown, int] = {}
         self.unsaved_dropped: dict[Shown, int] = {}
         self.forgot_shown = False
@@ -143,14 +144,34 @@ class HookState:
             session = self._sessions[session_id]
             new = {i for i in ids if (reader, path, i) not in session.shown}
             if new:
-                session.shown.update((reader, path, i) for i in new)
-                session.unsaved_shown.update({(reader, path, i): now for i in new})
+                shown = {(reader, path, i): now for i in new}
+                session.shown |= shown
+                session.unsaved_shown |= shown
                 self._changed(session_id)
             return new
 
+    def take_back(self, session_id: str, reader: str, path: str, ids: Iterable[str]) -> None:
+        """Let IDs that were claimed a moment ago, but found no room, count as not shown."""
+        with self._lock:
+            session = self._sessions[session_id]
+            for shown in ((reader, path, i) for i in ids):
+                session.shown.pop(shown, None)
+                session.unsaved_shown.pop(shown, None)
+
+    def records_shown_at(self, session_id: str, reader: str, path: str) -> int | None:
+        """When this reader was last shown records with this file; None when it was not yet."""
+        with self._lock:
+            shown = self._sessions[session_id].shown
+            times = (
+                at
+                for (r, p, i), at in shown.items()
+                if (r, p) == (reader, path) and not i.startswith(CHAT)
+            )
+            return max(times, default=None)
+
     def forget(self, session_ids: Iterable[str], chat_ids: Iterable[str]) -> None:
         """Drop what is known of sessions, and that any session was shown one of these chats."""
-        gone = {f"chat:{chat_id}" for chat_id in chat_ids}
+        gone = {f"{CHAT}{chat_id}" for chat_id in chat_ids}
         with self._lock:
             for session_id in session_ids:
                 self._sessions.pop(session_id, None)
@@ -237,7 +258,7 @@ class HookState:
         session.last_reminder_at, session.last_full_block_at = reminder, block
         session.project = project
         session.shown_sources = set(sources.split())
-        session.shown = {(r, p, i) for r, p, i in shown}
+        session.shown = {(r, p, i): at for r, p, i, at in shown}
         return session
 
     def _make_room(self) -> None:

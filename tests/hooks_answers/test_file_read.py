@@ -2,8 +2,12 @@
 
 import json
 import os
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
 
 import pytest
+
+from tests.hooks_answers.conftest import MINUTE
 
 
 @pytest.fixture
@@ -42,6 +46,66 @@ def test_only_a_display_uses_up_the_turn(desk, ledger):
     text = desk.read(other)
     assert "Split src/other.py" in text
     assert "Leave" not in text
+
+
+@pytest.mark.spec("R-131")
+def test_of_reads_at_once_exactly_one_brings_it(desk, ledger):
+    for number in range(20):
+        gate = Barrier(4)
+
+        def read(session=f"s-{number}", gate=gate):
+            gate.wait(10)
+            return desk.read(str(ledger), session)
+
+        with ThreadPoolExecutor(4) as pool:
+            texts = [task.result() for task in [pool.submit(read) for _ in range(4)]]
+        assert sum("Keep rounding" in text for text in texts) == 1
+        assert texts.count("") == 3
+
+
+def test_a_new_record_comes_alone_whatever_its_rank(desk, ledger):
+    for number in range(5):
+        desk.keep(f"Older {number} about src/ledger.py.", age=MINUTE)
+    assert desk.read(str(ledger)).count('"statement"') == 3
+    assert desk.read(str(ledger)) == ""
+    desk.now += MINUTE
+    desk.keep("Perhaps split src/ledger.py.", review="candidate")
+    desk.reopen()
+    text = desk.read(str(ledger))
+    assert text.count('"statement"') == 1
+    assert "Perhaps split src/ledger.py." in text
+    assert desk.read(str(ledger)) == ""
+
+
+def test_a_record_that_found_no_room_does_not_count_as_shown(desk, ledger):
+    for number in range(2):
+        desk.keep(f"src/ledger.py {number} " + "<" * 220)
+    text = desk.read(str(ledger))
+    shown = desk.node.hook_state.touch("s-1", "claude-code", "file-read", desk.now).shown
+    assert text.count('"statement"') == len(shown) == 2
+    assert all(shown_id in text for _, _, shown_id in shown)
+
+
+def test_one_command_that_reads_many_files_stays_within_the_hosts_limit(desk):
+    names = [f"part{number}.py" for number in range(4)]
+    for name in names:
+        (desk.project / name).write_text("x\n")
+        for number in range(2):
+            desk.keep(f"{number} is about {name}: " + "<" * 200)
+    reads = [{"type": "read", "path": name} for name in names]
+    folder = desk.root / "home" / ".codex" / "sessions"
+    folder.mkdir(parents=True)
+    rollout = folder / "rollout-2026-11-30T06-54-17-s-1.jsonl"
+    item = {"type": "CommandExecution", "id": "c", "cwd": f"file://{desk.project}"}
+    rollout.write_text(json.dumps({"payload": {"item": item | {"parsed_cmd": reads}}}) + "\n")
+    more = {"transcript_path": str(rollout), "tool_use_id": "c"}
+    seen, rounds = [], 0
+    while text := desk.cat(f"cat {' '.join(names)}", **more):
+        assert len(text.encode()) < 9_000
+        seen += [json.loads(line)["id"] for line in text.splitlines() if line.startswith("{")]
+        rounds += 1
+    assert len(seen) == len(set(seen)) == 8
+    assert rounds == 2
 
 
 def test_the_files_context_comes_again_after_a_compaction(desk, ledger):

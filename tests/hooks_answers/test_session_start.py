@@ -1,6 +1,8 @@
 """What a session is told when it starts, goes on, is cleared, compacted or forked."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
 
 import pytest
 
@@ -128,6 +130,30 @@ def test_resume_shows_only_what_changed_since(desk):
     assert [r["statement"] for r in _records(text)] == ["New."]
     assert "Saving memory" not in text
     assert desk.start(source="resume") == ""
+
+
+def test_resume_finds_what_changed_among_hundreds_of_better_standing(desk):
+    for number in range(200):
+        desk.keep(f"Settled {number}.")
+    desk.start()
+    desk.now += MINUTE
+    desk.keep("Perhaps.", review="candidate")
+    assert [r["statement"] for r in _records(desk.start(source="resume"))] == ["Perhaps."]
+
+
+@pytest.mark.parametrize("source", ["startup", "resume", "clear", "fork"])
+def test_of_starts_at_once_exactly_one_brings_the_block(desk, source):
+    desk.keep("Kept.")
+    gate = Barrier(4)
+
+    def start():
+        gate.wait(10)
+        return desk.start(source=source)
+
+    with ThreadPoolExecutor(4) as pool:
+        texts = [task.result() for task in [pool.submit(start) for _ in range(4)]]
+    assert sum("Kept." in text for text in texts) == 1
+    assert texts.count("") == 3
 
 
 def test_a_session_that_was_never_told_gets_the_whole_block_on_resume(desk):

@@ -6,7 +6,8 @@ SELECT agent, first_seen_at, last_activity_at, last_reminder_at, last_full_block
 FROM hook_sessions WHERE session_id = :session_id;
 
 -- name: list_shown
-SELECT reader, path, shown_id FROM hook_files WHERE session_id = :session_id AND in_context = 1;
+SELECT reader, path, shown_id, max(shown_at) FROM hook_files
+WHERE session_id = :session_id AND in_context = 1 GROUP BY reader, path, shown_id;
 
 -- name: put_session
 INSERT INTO hook_sessions (
