@@ -11,12 +11,15 @@ from mash_plugin.chats.read_ahead import ReadAhead, ReadingStoppedError, read_ah
 from mash_plugin.chats.report import IndexReport, Progress
 from mash_plugin.chats.settle import Beginning, Settled, Surroundings, begin_next, settle
 from mash_plugin.chats.transcripts import Ready, Transcripts
+from mash_plugin.store.sqlite import Connection
 
 STRETCH_BYTES = 8 * 1024 * 1024
 """A citing call waits until one stretch is stored, some 40 ms, never for a full index."""
 LOG_BYTES = 48 * 1024 * 1024
 """A longer write-ahead log is moved into the file on the way."""
-JOBS_AHEAD = 8
+JOBS_AHEAD = 3
+OWN_BYTES = 2 * 1024 * 1024
+"""What is read here while the process has nothing ready: it is asked again some 10 ms later."""
 WORTH_A_PROCESS = 32 * 1024 * 1024
 """Less than this is read before a process has started."""
 
@@ -71,19 +74,28 @@ def take_in_all(run: Run) -> None:
         ready: list[Ready] = []
         budget = STRETCH_BYTES
         while run.files and budget > 0:
-            found = run.transcripts.read(run.files.pop(), run.around, budget)
-            if isinstance(found, Settled):
-                run.add(found)
-                continue
-            ready.append(found)
-            budget -= found[1].end - found[1].start + 1
+            budget -= _read_here(run, ready, budget)
         with run.transcripts.database.writing() as db:
-            for beginning, stretch in ready:
-                settled = settle(db, beginning, stretch, run.around)
-                run.add(settled)
-                if not settled.is_finished:
-                    run.files.append(beginning.file)
+            _settle_here(db, run, ready)
         _end_stretch(run)
+
+
+def _read_here(run: Run, ready: list[Ready], budget: int) -> int:
+    """Read one stretch of the next file in this process; what it took of the budget."""
+    found = run.transcripts.read(run.files.pop(), run.around, budget)
+    if isinstance(found, Settled):
+        run.add(found)
+        return 0
+    ready.append(found)
+    return found[1].end - found[1].start + 1
+
+
+def _settle_here(db: Connection, run: Run, ready: list[Ready]) -> None:
+    for beginning, stretch in ready:
+        settled = settle(db, beginning, stretch, run.around)
+        run.add(settled)
+        if not settled.is_finished:
+            run.files.append(beginning.file)
 
 
 @dataclass(slots=True)
@@ -94,6 +106,9 @@ class _Ahead:
     asked: deque[Beginning] = field(default_factory=deque)
     left: list[TranscriptFile] = field(default_factory=list)
     """What this process is to read after all."""
+    ready: list[Ready] = field(default_factory=list)
+    own: list[Ready] = field(default_factory=list)
+    """What this process read while the other one had nothing ready."""
 
 
 def _take_in_ahead(run: Run) -> None:
@@ -101,7 +116,10 @@ def _take_in_ahead(run: Run) -> None:
         ahead = _Ahead(process)
         with suppress(ReadingStoppedError):  # what is left is read here
             while not run.should_stop() and _ask(run, ahead):
-                _settle(run, ahead, _gather(run, ahead))
+                _gather(run, ahead)
+                with run.transcripts.database.writing() as db:
+                    _settle_here(db, run, ahead.own)
+                    _settle(db, run, ahead)
                 _end_stretch(run)
         run.files += [*ahead.left, *(beginning.file for beginning in ahead.asked)]
 
@@ -122,44 +140,46 @@ def _ask(run: Run, ahead: _Ahead) -> bool:
     return bool(ahead.asked)
 
 
-def _gather(run: Run, ahead: _Ahead) -> list[Ready]:
+def _gather(run: Run, ahead: _Ahead) -> None:
     """Stretches enough for one transaction, or what the process gave before its end."""
-    ready: list[Ready] = []
+    ahead.ready, ahead.own = [], []
     budget = STRETCH_BYTES
     try:
         while budget > 0 and _ask(run, ahead):
+            if run.files and not ahead.process.has_begun:
+                budget -= _read_here(run, ahead.own, OWN_BYTES)
+                continue
             beginning, stretch = ahead.asked[0], ahead.process.next()
             if stretch is None:
                 ahead.asked.popleft()
                 run.add(Settled(None, is_refused=True))
                 continue
-            ready.append((beginning, stretch))
+            ahead.ready.append((beginning, stretch))
             budget -= stretch.end - stretch.start + 1
             if stretch.is_finished or stretch.end >= beginning.status.st_size:
                 ahead.asked.popleft()
     except ReadingStoppedError:
-        if not ready:
+        if not ahead.ready and not ahead.own:
             raise
-    return ready
 
 
-def _settle(run: Run, ahead: _Ahead, ready: list[Ready]) -> None:
-    with run.transcripts.database.writing() as db:
-        for at, (beginning, stretch) in enumerate(ready):
-            settled = settle(db, beginning, stretch, run.around)
-            if settled.is_outdated:
-                if beginning.file not in ahead.left:
-                    ahead.left.append(beginning.file)
-                continue
-            run.add(settled)
-            if settled.is_finished:
-                continue
-            after = begin_next(db, beginning)
-            for later in range(at + 1, len(ready)):
-                if ready[later][0] is beginning:
-                    ready[later] = (after, ready[later][1])
-            if ahead.asked and ahead.asked[0] is beginning:
-                ahead.asked[0] = after
+def _settle(db: Connection, run: Run, ahead: _Ahead) -> None:
+    ready = ahead.ready
+    for at, (beginning, stretch) in enumerate(ready):
+        settled = settle(db, beginning, stretch, run.around)
+        if settled.is_outdated:
+            if beginning.file not in ahead.left:
+                ahead.left.append(beginning.file)
+            continue
+        run.add(settled)
+        if settled.is_finished:
+            continue
+        after = begin_next(db, beginning)
+        for later in range(at + 1, len(ready)):
+            if ready[later][0] is beginning:
+                ready[later] = (after, ready[later][1])
+        if ahead.asked and ahead.asked[0] is beginning:
+            ahead.asked[0] = after
 
 
 def _end_stretch(run: Run) -> None:

@@ -1,12 +1,12 @@
 """Let another process read transcripts while this one stores what was read."""
 
+import fcntl
 import os
+import select
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from queue import Empty, SimpleQueue
-from threading import Semaphore, Thread
 from typing import IO
 
 import orjson
@@ -15,7 +15,8 @@ from mash_plugin.chats.reading_process import LENGTH_BYTES, stretch_from_json
 from mash_plugin.chats.settle import Beginning
 from mash_plugin.chats.stretch import Stretch
 
-FRAMES_AHEAD = 2
+PIPE_BYTES = 1024 * 1024
+"""Room for about one stretch, so that the process reads on while this one stores."""
 JOB_BYTES = 7_000
 """Longer jobs could fill their pipe while the process waits for room in the other one."""
 END_S = 2.0
@@ -43,10 +44,12 @@ class ReadAhead:
             )
         except OSError as error:
             raise ReadingStoppedError from error
-        self._frames: SimpleQueue[bytes | None] = SimpleQueue()
-        self._room = Semaphore(FRAMES_AHEAD)
-        self._is_closing = self._is_over = False
-        Thread(target=self._drain, name="read-ahead", daemon=True).start()
+        self._has_begun = False
+        self._output = _pipe(self.process.stdout).fileno()
+        self._poller = select.poll()
+        self._poller.register(self._output, select.POLLIN)
+        with suppress(OSError, AttributeError):  # macOS has no such call
+            fcntl.fcntl(self._output, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
 
     def ask(self, beginning: Beginning, roots: list[str], budget: int) -> bool:
         """Have a transcript read to its end; whether the process takes it."""
@@ -68,28 +71,24 @@ class ReadAhead:
         if len(job) > JOB_BYTES:
             return False
         try:
-            _input(self.process).write(job + b"\n")
-            _input(self.process).flush()
+            _pipe(self.process.stdin).write(job + b"\n")
+            _pipe(self.process.stdin).flush()
         except OSError as error:
             raise ReadingStoppedError from error
         return True
 
+    @property
+    def has_begun(self) -> bool:
+        """Whether the process has started and given something."""
+        self._has_begun = self._has_begun or bool(self._poller.poll(0))
+        return self._has_begun
+
     def next(self) -> Stretch | None:
         """The next stretch; None for a transcript that could not be opened."""
-        frame = None
-        if not self._is_over:
-            with suppress(Empty):
-                frame = self._frames.get(timeout=SILENCE_S)
-        self._room.release()
-        if frame is None:
-            self._is_over = True
-            raise ReadingStoppedError
-        return stretch_from_json(frame)
+        return stretch_from_json(self._bytes(int.from_bytes(self._bytes(LENGTH_BYTES), "big")))
 
     def close(self) -> None:
         """End the process."""
-        self._is_closing = True
-        self._room.release()
         for pipe in (self.process.stdin, self.process.stdout):
             if pipe:
                 try:
@@ -102,14 +101,15 @@ class ReadAhead:
             self.process.kill()
             self.process.wait()
 
-    def _drain(self) -> None:
-        pipe = self.process.stdout
-        while pipe and not self._is_closing:
-            self._room.acquire()
-            frame = _frame(pipe)
-            self._frames.put(frame)
-            if frame is None:
-                return
+    def _bytes(self, size: int) -> bytes:
+        data = bytearray()
+        while len(data) < size:
+            is_silent = not self._poller.poll(SILENCE_S * 1000)
+            chunk = b"" if is_silent else os.read(self._output, size - len(data))
+            if not chunk:
+                raise ReadingStoppedError
+            data += chunk
+        return bytes(data)
 
 
 @contextmanager
@@ -122,17 +122,7 @@ def read_ahead() -> Iterator[ReadAhead]:
         ahead.close()
 
 
-def _frame(pipe: IO[bytes]) -> bytes | None:
-    try:
-        head = pipe.read(LENGTH_BYTES)
-        size = int.from_bytes(head, "big")
-        data = pipe.read(size) if len(head) == LENGTH_BYTES else b""
-    except (OSError, ValueError):  # closed on our side
-        return None
-    return data if data and len(data) == size else None
-
-
-def _input(process: "subprocess.Popen[bytes]") -> IO[bytes]:
-    if process.stdin is None:
+def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:
+    if pipe is None:
         raise ReadingStoppedError
-    return process.stdin
+    return pipe
