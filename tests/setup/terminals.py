@@ -2,6 +2,7 @@
 
 import os
 import pty
+import re
 import select
 import signal
 import subprocess
@@ -13,6 +14,7 @@ from tests.support.homes import Home
 
 INTERRUPT = "\x03"
 LIMIT_S = 60
+QUESTION = re.compile(rb"\?[^\n]*\[[\w/]+\]:? ")
 
 
 def at_terminal(
@@ -49,7 +51,7 @@ def at_terminal(
         except OSError:  # closed with its last process
             break
         shown += chunk
-        if shown.count(b"]: ") > asked and left:
+        if len(QUESTION.findall(shown)) > asked and left:
             asked += 1
             os.write(ours, left.pop(0).encode())
     os.close(ours)
