@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 from mash_plugin.agents import AGENTS, agent_named
 from mash_plugin.agents.events import Agent, TranscriptFile
 from mash_plugin.chats.project import Project, project_of
-from mash_plugin.chats.report import IndexReport as IndexReport
-from mash_plugin.chats.report import Progress as Progress
-from mash_plugin.store.chats import SQL
+from mash_plugin.store.queries import load
 from mash_plugin.store.sqlite import Database
 
 if TYPE_CHECKING:  # the readers take 20 ms to import, and no hook waits for them
     from mash_plugin.chats.mentions import Mentions
+    from mash_plugin.chats.report import IndexReport, Progress
     from mash_plugin.chats.settle import Surroundings
     from mash_plugin.chats.transcripts import Transcripts
 
+SQL = load("chats")
 STRETCH_BYTES = 8 * 1024 * 1024
 
 
@@ -92,9 +92,9 @@ class ChatIndex:
     def refresh_all(
         self,
         now: int,
-        progress: Callable[[Progress], None] | None = None,
+        progress: "Callable[[Progress], None] | None" = None,
         should_stop: Callable[[], bool] = lambda: False,
-    ) -> IndexReport:
+    ) -> "IndexReport":
         """Take in whatever is new under all roots, the newest transcripts first."""
         from mash_plugin.chats.full_index import Run, take_in_all  # subprocess: 10 ms
 

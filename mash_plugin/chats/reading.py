@@ -6,8 +6,10 @@ from typing import Any, NamedTuple
 from mash_plugin.agents.events import MessageRole
 from mash_plugin.chats.project import Project
 from mash_plugin.records.model import Author
-from mash_plugin.store.chats import SQL
+from mash_plugin.store.queries import load
 from mash_plugin.store.sqlite import Connection, Row
+
+SQL = load("chats")
 
 
 class Chat(NamedTuple):

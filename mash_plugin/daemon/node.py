@@ -5,7 +5,6 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 
 from mash_plugin import agents
-from mash_plugin.chats.forget import forgotten_test
 from mash_plugin.chats.index import ChatIndex
 from mash_plugin.config import SWITCHES, Settings, Tables, read_tables, settings_of
 from mash_plugin.daemon.clock import now_ms
@@ -52,7 +51,7 @@ class Node:
         self.chats = ChatIndex(
             self._chats_file,
             self.transcript_roots,
-            is_forgotten=forgotten_test(self.store),
+            is_forgotten=self._is_forgotten,
             deny=self._not_indexed,
             keep_since=self._keep_since,
         )
@@ -137,6 +136,11 @@ class Node:
             daily(self.store, self.paths.backups, now_ms())
         self._chats_file.close()
         self.store.close()
+
+    def _is_forgotten(self, source: str, session_id: str) -> bool:
+        from mash_plugin.chats.forget import forgotten_test  # no hook waits for this
+
+        return forgotten_test(self.store)(source, session_id)
 
     def _recheck(self, chat_id: str) -> None:
         """Judge the citations of a rewritten chat before anything else is answered from it."""

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from mash_plugin.chats.index import IndexReport, Progress
+from mash_plugin.chats.report import IndexReport, Progress
 from mash_plugin.daemon.clock import now_ms
 from mash_plugin.daemon.log import Log
 from mash_plugin.daemon.node import Node
