@@ -126,11 +126,9 @@ class Transcripts(NamedTuple):
 
     def _first_lines(self, file: TranscriptFile) -> ReaderState | None:
         host = self.agent_named(file.agent)
-        with self.opened(file) as handle:
-            if handle is None or host is None:
-                return None
-            stretch = read_stretch(handle, file, host, From(0, "{}", b""), PROJECT_BYTES)
-            return reader_state(stretch.reader)
+        if host is None or self.is_forgotten(file.agent, file.session_id):
+            return None
+        return first_lines(file, host, self.roots_of(file.agent))
 
     def _is_settled(self, path: str, status: os.stat_result) -> bool:
         with self.database.reading() as db:
@@ -144,3 +142,13 @@ class Transcripts(NamedTuple):
             return TranscriptFile(row.agent, path, row.session_id, row.is_subagent)
         files = host.find_transcripts(root)
         return next((file for file in files if os.path.realpath(file.path) == path), None)
+
+
+def first_lines(file: TranscriptFile, host: Agent, roots: list[str]) -> ReaderState | None:
+    """What a transcript says of itself near its beginning; None when it may not be read."""
+    try:
+        with open_transcript(file.path, roots) as handle:
+            stretch = read_stretch(handle, file, host, From(0, "{}", b""), PROJECT_BYTES)
+    except InvalidArgument:
+        return None
+    return reader_state(stretch.reader)

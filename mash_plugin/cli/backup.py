@@ -25,6 +25,16 @@ def backup() -> None:
 
 @backup.command()
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+def make(as_json: bool) -> None:
+    """Make a backup now; older ones beyond the newest three go."""
+    from mash_plugin import client
+
+    made = client.call("backup", {})
+    click.echo(orjson.dumps(made).decode() if as_json else f"Made {clean(made['path'])}.")
+
+
+@backup.command()
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def rewrite(as_json: bool) -> int:
     """Take out of every kept backup what was forgotten since it was made.
 

@@ -48,11 +48,11 @@ def doctor(as_json: bool, fix: bool, categories: tuple[str, ...]) -> int:
         click.echo(orjson.dumps(telling.sandboxed(error.message)).decode())
         return SANDBOXED
     paths = find_paths(os.environ)
-    machine = _machine(paths)
+    machine = machine_of(paths)
     found = examine(machine, categories)
     done = list(repair(found, _agrees)) if fix else []
     if done:
-        machine = _machine(paths)
+        machine = machine_of(paths)
         found = examine(machine, categories)
     shown = telling.masked(found, done, machine.settings)
     if as_json:
@@ -64,7 +64,8 @@ def doctor(as_json: bool, fix: bool, categories: tuple[str, ...]) -> int:
     return 0 if worst(found) in ("ok", "note") else 1
 
 
-def _machine(paths: Paths) -> "Machine":
+def machine_of(paths: Paths) -> "Machine":
+    """This person's machine, to be examined now."""
     from mash_plugin.daemon.clock import now_ms
     from mash_plugin.doctor.machine import Machine
 

@@ -100,6 +100,14 @@ def index_progress(requests: Requests, _params: Mapping[str, Any]) -> dict[str, 
     return _index_state(requests.start_workers())
 
 
+def backup(requests: Requests, _params: Mapping[str, Any]) -> dict[str, Any]:
+    """Make a backup of the store now, whether or not one is due."""
+    from mash_plugin.store.backup import make
+
+    made = make(requests.open_node().store, requests.paths.backups, now_ms())
+    return {"path": made.path, "made_at": made.made_at}
+
+
 def _index_state(workers: "Workers") -> dict[str, Any]:
     run = workers.index_run
     return {

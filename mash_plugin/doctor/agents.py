@@ -50,7 +50,10 @@ def _check(machine: Machine, host: Host) -> Iterator[Finding]:
         text = f"{host.TITLE}: its command is not on PATH"
         yield Finding("agent-not-found", "note", text, f"once it is, `{INIT}` sets it up")
         return
-    yield from _check_version(machine, host, place)
+    version = _version(machine, host, place)
+    yield version
+    if version.name == "agent-silent":
+        return
     folder = Path(machine.paths.marketplace)
     installed = host.inspect(place, folder, _files_of(folder))
     match installed.state:
@@ -74,7 +77,7 @@ def _check(machine: Machine, host: Host) -> Iterator[Finding]:
     yield from _check_trust(machine, host, place)
 
 
-def _check_version(machine: Machine, host: Host, place: Place) -> Iterator[Finding]:
+def _version(machine: Machine, host: Host, place: Place) -> Finding:
     assert place.client  # noqa: S101 - see _check
     tried = TRIED[place.agent]
     try:
@@ -82,18 +85,16 @@ def _check_version(machine: Machine, host: Host, place: Place) -> Iterator[Findi
     except MashError as error:
         why = "its command does not work: nothing else can be asked of it"
         text = f"{host.TITLE}: {error.message}"
-        yield Finding("agent-silent", "warning", text, why, f"{quote(place.client)} --version")
-        return
+        return Finding("agent-silent", "warning", text, why, f"{quote(place.client)} --version")
     shown = ".".join(map(str, found))
     if found < version_from(tried):
         text = f"{host.TITLE} {shown} is older than {tried}, which mash was tried with"
         why = "its hooks or transcripts may differ"
-        yield Finding("agent-old", "warning", text, why, host.UPDATE)
-    elif found > version_from(tried):
+        return Finding("agent-old", "warning", text, why, host.UPDATE)
+    if found > version_from(tried):
         text = f"{host.TITLE} {shown} is newer than {tried}, which mash was tried with"
-        yield Finding("agent-new", "ok", text)
-    else:
-        yield Finding("agent", "ok", f"{host.TITLE} {shown}, as tried")
+        return Finding("agent-new", "ok", text)
+    return Finding("agent", "ok", f"{host.TITLE} {shown}, as tried")
 
 
 def _check_list(machine: Machine, host: Host, place: Place, is_current: bool) -> Iterator[Finding]:

@@ -1,9 +1,10 @@
 """The daemon: whether it answers, whether it is of this version; none is started to look."""
 
+import time
 from collections.abc import Iterator
 
 from mash_plugin import client
-from mash_plugin.doctor.finding import Finding
+from mash_plugin.doctor.finding import Finding, Repair
 from mash_plugin.doctor.machine import Machine
 from mash_plugin.doctor.words import own_words
 from mash_plugin.errors import (
@@ -18,7 +19,8 @@ from mash_plugin.errors import (
 )
 
 RESTART = "mash daemon restart"
-WAIT_S = 3.0
+WAIT_S = 2.0
+END_S = 15.0
 
 
 def check_daemon(machine: Machine) -> Iterator[Finding]:
@@ -33,6 +35,7 @@ def check_daemon(machine: Machine) -> Iterator[Finding]:
         pass  # told as another version
     except DaemonUnavailable as error:
         yield _silent(machine, error)
+        return
     else:
         yield Finding("daemon", "ok", f"answers (process {status.get('pid')})")
         problem = status.get("problem")
@@ -49,7 +52,8 @@ def check_daemon(machine: Machine) -> Iterator[Finding]:
     other = machine.other_daemon()
     if other is not None:
         why = "it was started before an upgrade, or from another environment"
-        yield Finding("daemon-of-another", "warning", other, why, RESTART)
+        repair = Repair(lambda: _replace(machine))
+        yield Finding("daemon-of-another", "warning", other, why, RESTART, repair)
 
 
 def _silent(machine: Machine, error: MashError) -> Finding:
@@ -58,3 +62,13 @@ def _silent(machine: Machine, error: MashError) -> Finding:
     why = f"hooks give up on it and show nothing; its log is {machine.paths.log}"
     text = own_words(error.message.partition(";")[0])
     return Finding("daemon-silent", "error", text, why, RESTART)
+
+
+def _replace(machine: Machine) -> str:
+    """End it after what it is doing, and start this version."""
+    witness = client.watch(machine.paths, WAIT_S)
+    client.call("stop", {}, start=False, paths=machine.paths)
+    if witness is not None and not client.wait_for_end(witness, time.monotonic() + END_S):
+        raise DaemonUnavailable("The other daemon does not end.")
+    client.start_daemon(machine.paths).close()
+    return "started the daemon of this version"

@@ -31,10 +31,9 @@ def check_heartbeats(machine: Machine) -> Iterator[Finding]:
         if chat > last + GRACE_MS:
             text = f"{host.TITLE} was used {local_date(chat)}, but no hook ran then"
             known = f"the last hook ran {local_date(last)}" if seen else "none ever ran"
-            why = f"{known}; restart the agent, then look at its hooks"
-            yield Finding(
-                "hooks-not-running", "warning", text, why, "mash doctor --category agents"
-            )
+            why = f"{known}; an agent that runs since before mash was set up knows no hooks"
+            line = f"restart {host.TITLE} and send a prompt, then: mash doctor --category agents"
+            yield Finding("hooks-not-running", "warning", text, why, line)
         elif not seen:
             text = f"{host.TITLE}: no hook was seen yet"
             why = "restart it and send a prompt: then its hooks show here"

@@ -10,10 +10,15 @@ from shlex import join
 import apsw
 
 from mash_plugin.agents import agent_named, count_compressed, transcript_roots
+from mash_plugin.agents.events import TranscriptFile
 from mash_plugin.chat_ids import chat_id
+from mash_plugin.chats.project import project_of
+from mash_plugin.chats.switches import why_unread
+from mash_plugin.chats.transcripts import first_lines
 from mash_plugin.doctor.finding import Finding, Severity
 from mash_plugin.doctor.machine import Machine
 from mash_plugin.errors import MashError
+from mash_plugin.store.forgotten import Marks
 from mash_plugin.store.rewrite import marks_of
 from mash_plugin.store.sqlite import Connection
 
@@ -106,21 +111,41 @@ def _queues(machine: Machine, db: Connection) -> Iterator[Finding]:
 
 
 def _waiting(machine: Machine, known: dict[str, tuple[int, int]]) -> tuple[int, int]:
-    """How many transcripts of ended sessions are not read to their end, and their bytes."""
+    """How many transcripts of ended sessions are to be read and are not, and their bytes."""
     end = time.monotonic() + BUDGET_S
-    newest = time.time() - SETTLED_S
-    number = size = 0
     marks = marks_of(machine.paths.store) if machine.has_store else None
+    number = size = 0
+    for file, found, root in _changed(machine, known):
+        if time.monotonic() > end:
+            break
+        if not _is_left_out(machine, marks, file, root):
+            number, size = number + 1, size + found.st_size
+    return number, size
+
+
+def _changed(
+    machine: Machine, known: dict[str, tuple[int, int]]
+) -> Iterator[tuple[TranscriptFile, os.stat_result, str]]:
+    """Every transcript that is not as it was when it was read, with its root."""
+    newest = time.time() - SETTLED_S
     for agent, root in transcript_roots(machine.settings, machine.environ):
         host = agent_named(agent)
         for file in host.find_transcripts(root) if host else ():
-            if time.monotonic() > end:
-                return number, size
             with suppress(OSError):
                 found = os.stat(file.path)
                 is_read = known.get(file.path) == (found.st_size, found.st_mtime_ns)
-                if is_read or found.st_mtime > newest or not found.st_size:
-                    continue
-                if marks is None or not marks.has_chat(chat_id(agent, file.session_id)):
-                    number, size = number + 1, size + found.st_size
-    return number, size
+                if not is_read and found.st_size and found.st_mtime < newest:
+                    yield file, found, root
+
+
+def _is_left_out(machine: Machine, marks: Marks | None, file: TranscriptFile, root: str) -> bool:
+    """Whether it is not to be read: it was forgotten, or its project is switched off."""
+    host = agent_named(file.agent)
+    state = first_lines(file, host, [root]) if host else None
+    sessions = {file.session_id, file.session_id.partition("/")[0]}
+    if state is not None and state.parent_session:
+        sessions.add(state.parent_session)
+    if marks is not None and any(marks.has_chat(chat_id(file.agent, one)) for one in sessions):
+        return True
+    project = project_of(state.project_path) if state and state.project_path else None
+    return state is None or why_unread(project, machine.settings) is not None

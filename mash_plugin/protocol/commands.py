@@ -6,6 +6,7 @@ from pydantic import Field, StringConstraints
 
 from mash_plugin.protocol.bodies import Request
 from mash_plugin.protocol.fields import (
+    FolderPath,
     Id,
     Name,
     Offset,
@@ -72,12 +73,21 @@ class ReviewResultRequest(Request):
     operation_id: OperationId
 
 
+class RebindRequest(Request):
+    """Another folder for the records of one; without `digest` the answer only tells what moves."""
+
+    old: FolderPath
+    new: FolderPath
+    digest: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")] | None = None
+
+
 COMMANDS: dict[str, type[Request]] = {
     "log_events": LogRequest,
     "terminal_show": ShowRequest,
     "terminal_hidden": HiddenRequest,
     "terminal_change": ChangeRequest,
     "terminal_withdraw": WithdrawRequest,
+    "terminal_rebind": RebindRequest,
     "review_plan": ReviewPlanRequest,
     "review_chat": ReviewChatRequest,
     "review_result": ReviewResultRequest,

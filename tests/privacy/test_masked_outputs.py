@@ -194,6 +194,7 @@ def requests_to(planted: Planted) -> dict[str, list[Json]]:
             {"action": "forget", **unknown},
         ],
         "terminal_withdraw": [{"session_id": SESSION}, {"session_id": SECRET}],
+        "terminal_rebind": [{"old": f"/moved/{SECRET}", "new": "/moved/here"}],
         "status": [{"cwd": str(planted.project)}],
         "forget_chat": [{"id": CHAT, "dry_run": True}, {"id": SECRET, "dry_run": True}],
         "forget_project": [
@@ -210,18 +211,20 @@ def requests_to(planted: Planted) -> dict[str, list[Json]]:
             for more in ({}, {"file": FILE}, {"query": "token"}, {"file": SECRET})
         ],
         **{name: [{}] for name in ("ping", "heartbeats", "index", "index_progress", "drain")},
+        "backup": [{}],
         "stop": [],  # says nothing but the number of its process
     }
 
 
 SHOW_NOTHING = frozenset(
-    {"ping", "heartbeats", "index", "index_progress", "drain", "stop", "restore_chat"}
+    {"ping", "heartbeats", "index", "index_progress", "drain", "stop", "restore_chat", "backup"}
 )
 """Methods in whose replies no text stands that somebody wrote."""
 
 COMMAND_LINES: dict[str, list[tuple[str, ...]]] = {
     "status": [("status", "--json")],
     "doctor": [("doctor",), ("doctor", "--json")],
+    "bug-report": [("bug-report", "--out", "/dev/null/none")],
     "records": [("records",), ("records", "--all", "--json"), ("records", "token", "--here")],
     "recall": [("recall", "--explain"), ("recall", "token"), ("recall", "--file", FILE, "--json")],
     "record": [("record", "planted-decision"), ("record", "planted-decision", "--json")],
@@ -241,6 +244,7 @@ COMMAND_LINES: dict[str, list[tuple[str, ...]]] = {
         ("explain-prompt", f"From now on use {SECRET}."),
         ("explain-prompt", "--json", f"From now on use {SECRET}."),
     ],
+    "rebind": [("rebind", f"/moved/{SECRET}", "/moved/here", "--dry-run")],
     "daemon": [("daemon", "status")],
     "restore": [("restore", "--help")],
     "backup": [("backup", "--help")],
@@ -260,7 +264,7 @@ ASKING: dict[str, list[tuple[str, ...]]] = {
 }
 """Commands that ask a person; the answer here is no."""
 QUIET = frozenset(
-    {"statusline", "index", "daemon", "restore", "backup", "init", "mcp"}
+    {"statusline", "bug-report", "index", "daemon", "restore", "backup", "init", "mcp"}
     | {"uninstall", "completion"}
 )
 """Commands that show no text that somebody wrote, beside the paths of our own folders."""

@@ -173,25 +173,26 @@ def _hooks_list(client: str, folder: str, environ: Mapping[str, str]) -> list[di
         {"method": "initialized"},
         {"id": 2, "method": "hooks/list", "params": {"cwds": [folder]}},
     ]
-    with subprocess.Popen(
-        [client, "app-server"],
-        cwd=folder,
-        env=dict(environ),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-    ) as process:
-        timer = threading.Timer(APP_SERVER_TIMEOUT_S, process.kill)
-        timer.start()
-        try:
-            return _ask(process.stdin, process.stdout, requests)
-        except (OSError, ValueError, KeyError) as error:
-            raise Internal(
-                f"`codex app-server` gave no list of hooks ({error}). Type /hooks in codex."
-            ) from None
-        finally:
-            timer.cancel()
-            process.kill()
+    try:
+        with subprocess.Popen(
+            [client, "app-server"],
+            cwd=folder,
+            env=dict(environ),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        ) as process:
+            timer = threading.Timer(APP_SERVER_TIMEOUT_S, process.kill)
+            timer.start()
+            try:
+                return _ask(process.stdin, process.stdout, requests)
+            finally:
+                timer.cancel()
+                process.kill()
+    except (OSError, ValueError, KeyError) as error:  # also of closing a pipe that broke
+        raise Internal(
+            f"`codex app-server` gave no list of hooks ({error}). Type /hooks in codex."
+        ) from None
 
 
 def _ask(

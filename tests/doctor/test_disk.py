@@ -1,0 +1,110 @@
+"""What the store lies on."""
+
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from mash_plugin.doctor import disk
+from mash_plugin.paths import find_paths
+from mash_plugin.store.open import open_store
+from tests.doctor.machines import NOW, machine_at
+
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="root-only: mounts a file system")
+MOUNTS = """\
+22 1 0:20 / / rw,relatime shared:1 - ext4 /dev/root rw
+30 22 0:40 / /home rw - nfs4 server:/home rw
+31 30 0:41 / /home/ann/local\\040disk rw - ext4 /dev/sdb1 rw
+40 22 0:50 / /mnt/c rw - 9p C: rw
+41 22 0:51 / /mnt/remote rw - fuse.sshfs host:/ rw
+42 22 0:52 / /data rw - ext4 /dev/sdc rw
+43 42 0:53 / /data rw - cifs //host/share rw
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "kind", "is_network"),
+    [
+        ("/var/lib", "ext4", False),
+        ("/home/ann/.local", "nfs4", True),
+        ("/homes/ann", "ext4", False),
+        ("/home/ann/local disk/mash", "ext4", False),
+        ("/mnt/c/Users", "9p", True),
+        ("/mnt/remote", "fuse.sshfs", True),
+        ("/data/mash", "cifs", True),
+    ],
+)
+def test_the_innermost_mount_tells_the_kind_of_file_system(
+    path: str, kind: str, is_network: bool
+) -> None:
+    found = disk.kind_of(path, MOUNTS)
+    assert found == kind
+    assert disk.is_network(found) is is_network
+
+
+def test_an_unreadable_list_of_mounts_tells_nothing() -> None:
+    assert disk.kind_of("/home", "garbage\n- - -\n") is None
+
+
+def test_a_store_on_a_network_is_refused_with_advice_until_it_is_moved(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    machine = machine_at(tmp_path)
+    mount = f"50 22 0:60 / {os.path.realpath(tmp_path)} rw - nfs server:/x rw\n"
+    monkeypatch.setattr(disk, "mounts", lambda: MOUNTS + mount)
+    found = list(disk.check_file_system(machine))
+    assert {one.severity for one in found} == {"error"}
+    assert "network file system (nfs)" in found[0].what
+    assert "MASH_HOME=LOCAL_FOLDER mash init" in found[0].next
+    monkeypatch.setattr(disk, "mounts", lambda: MOUNTS)
+    assert list(disk.check_file_system(machine)) == []
+
+
+@pytest.mark.parametrize(
+    ("version", "name"),
+    [
+        ("3.40.1", "sqlite-old"),
+        ("3.51.2", "sqlite-old"),
+        ("3.51.3", "sqlite"),
+        ("3.54.1", "sqlite"),
+    ],
+)
+def test_a_sqlite_with_the_race_is_named(version: str, name: str) -> None:
+    assert disk.sqlite_finding(version).name == name
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Iterator[Path]:
+    """Eight megabytes."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=8m", "mash-test", str(folder)]
+    if subprocess.run(mount, capture_output=True, timeout=30, check=False).returncode:
+        pytest.skip("root-only: this root may not mount")
+    yield folder
+    subprocess.run(["umount", str(folder)], check=True, timeout=30)
+
+
+@needs_root
+@pytest.mark.spec("R-183")
+def test_a_low_and_a_full_disk_are_told_apart_and_room_ends_it(small: Path) -> None:
+    paths = find_paths({"MASH_HOME": str(small / "mash")})
+    open_store(paths, NOW).close()
+    (low,) = disk.check_space(machine_at(small))
+    assert (low.name, low.severity) == ("disk-low", "warning")
+    filler = small / "filler"
+    with open(filler, "ab", buffering=0) as file:
+        try:
+            while file.write(bytes(4096)) == 4096:
+                pass
+        except OSError:
+            pass
+    (full,) = disk.check_space(machine_at(small))
+    assert (full.name, full.severity) == ("disk-full", "error")
+    assert "nothing is saved" in full.why
+    shown = subprocess.run(["sh", "-c", full.next], capture_output=True, text=True, check=True)
+    assert "records.db" in shown.stdout
+    filler.unlink()
+    assert [one.name for one in disk.check_space(machine_at(small))] == ["disk-low"]

@@ -1,0 +1,121 @@
+"""Folders and files that are open to others, or are not what they should be."""
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from mash_plugin.doctor import places
+from tests.doctor.examined import fix, mend, named
+from tests.support.homes import Home
+
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="root-only: gives files to another user")
+
+
+def mode_of(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def test_an_open_run_folder_is_closed_by_the_printed_command_and_by_fix(home: Home) -> None:
+    run = home.mash_home / "run"
+    for close in (mend, fix):
+        run.chmod(0o755)
+        close(home, "places", "run-folder-open")
+        assert mode_of(run) == 0o700
+    run.chmod(0o755)
+    found = named(home, "places", "run-folder-open")
+    assert found["severity"] == "error"
+    assert "0755" in found["why"]
+    assert found["next"] == f"chmod 700 {run}"
+
+
+def test_a_file_in_place_of_the_run_folder_is_moved_away(home: Home) -> None:
+    home.mash("daemon", "stop")
+    run = home.mash_home / "run"
+    run.rename(home.mash_home / "before")
+    run.write_text("")
+    found = mend(home, "places", "run-folder-not-a-folder")
+    assert "not a folder" in found["what"]
+    assert home.mash("status").code == 0
+
+
+def test_a_file_in_place_of_the_socket_is_moved_away(home: Home) -> None:
+    home.mash("daemon", "stop")
+    (home.mash_home / "run/s.sock").write_text("")
+    mend(home, "places", "socket-not-a-socket")
+    assert home.mash("status").code == 0
+
+
+def test_an_open_socket_is_closed(home: Home) -> None:
+    home.mash("daemon", "start")
+    socket = home.mash_home / "run/s.sock"
+    socket.chmod(0o666)
+    found = mend(home, "places", "socket-open")
+    assert found["severity"] == "warning"
+    assert mode_of(socket) == 0o600
+    socket.chmod(0o666)
+    fix(home, "places", "socket-open")
+    assert mode_of(socket) == 0o600
+
+
+def test_readable_memory_is_closed_and_only_the_rights_of_others_go(home: Home) -> None:
+    store, data = home.mash_home / "data/records.db", home.mash_home / "data"
+    for close in (mend, fix):
+        store.chmod(0o644)
+        data.chmod(0o755)
+        close(home, "places", "memory-open")
+        assert (mode_of(store), mode_of(data)) == (0o600, 0o700)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[group]\ndsn = "postgresql://ann:hunter2@host.example/memory"\n',
+        '[group]\npassword = "hunter2"\n',
+        'note = "ghp_' + "a1B2" * 9 + '"\n',
+    ],
+)
+def test_settings_that_hold_a_secret_are_closed_to_others(home: Home, text: str) -> None:
+    config = home.mash_home / "config.toml"
+    config.write_text(text)
+    config.chmod(0o644)
+    found = mend(home, "places", "secret-open")
+    assert "hunter2" not in str(found)
+    assert mode_of(config) == 0o600
+
+
+def test_the_file_of_a_password_is_closed_and_plain_settings_may_be_read(home: Home) -> None:
+    config, password = home.mash_home / "config.toml", home.mash_home / "dsn"
+    password.write_text("postgresql://host.example/memory")
+    password.chmod(0o640)
+    config.write_text(f'[group]\ndsn_file = "{password}"\n')
+    config.chmod(0o644)
+    fix(home, "places", "secret-open")
+    assert (mode_of(password), mode_of(config)) == (0o600, 0o644)
+
+
+@needs_root
+def test_a_folder_of_another_user_is_named_with_the_command_that_takes_it_back(home: Home) -> None:
+    data = home.mash_home / "data"
+    os.chown(data, 12345, -1)
+    found = named(home, "places", "data-of-another")
+    assert "12345" in found["what"]
+    assert found["next"] == f"sudo chown -R $(id -u) {data}"
+    home.run("sh", "-c", found["next"].removeprefix("sudo "))
+    assert data.stat().st_uid == os.getuid()
+
+
+def test_a_missing_note_of_the_places_asks_for_init(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    from tests.doctor.machines import machine_at
+
+    monkeypatch.setattr(places, "pin_file", lambda: str(tmp_path / "paths.json"))
+    machine = machine_at(tmp_path)
+    ordinary = machine_at(tmp_path, home=None)
+    assert [one.name for one in places.check_pins(machine)] == ["places"]
+    (missing,) = places.check_pins(ordinary)
+    assert (missing.name, missing.next) == ("pins-missing", "mash init")
+    (tmp_path / "paths.json").write_text("{}")
+    assert [one.name for one in places.check_pins(ordinary)] == ["places"]
