@@ -13,6 +13,10 @@ from pathlib import Path
 from mash_plugin.paths import find_paths
 from tests.lifecycle.part import run_parts
 from tests.lifecycle.runs import rows_never_taken, table_of
+from tests.support.backfill_place import FAILPOINTS as POINTS
+from tests.support.backfill_place import LONGEST_S as SHORT_S
+from tests.support.backfill_place import BackfillPlace
+from tests.support.daemons import Place
 from tests.support.migrating import FAILPOINTS, LONGEST_S, cut, schemas, write_migrations
 from tests.support.schema_fixtures import fixtures, newest, unpack
 
@@ -76,7 +80,44 @@ def migration(options: Sequence[str]) -> int:
     return 0
 
 
+def backfill(options: Sequence[str]) -> int:
+    """Runs of a backfill, killed at random moments and at each failpoint."""
+    parser = argparse.ArgumentParser(prog="scripts/soak backfill", description=backfill.__doc__)
+    parser.add_argument("--runs", type=int, default=200, metavar="N", help="kills")
+    parser.add_argument("--seed", type=int, default=1, help="of the moments")
+    chosen = parser.parse_args(options)
+    chance = random.Random(chosen.seed)  # noqa: S311 - only chooses the moment
+    with tempfile.TemporaryDirectory() as folder:
+        place = Place(Path(folder))
+        try:
+            return _killed_backfills(BackfillPlace(place), chosen.runs, chance)
+        finally:
+            place.close()
+
+
+def _killed_backfills(person: BackfillPlace, runs: int, chance: random.Random) -> int:
+    found: Counter[str] = Counter()
+    for number in range(runs):
+        person.chat(f"We keep amounts in cents, {number}.", f"chat-{number}")
+        person.index()
+        if number < len(POINTS):
+            person.cut(failpoint=POINTS[number])
+        else:
+            person.cut(after_s=chance.uniform(0, SHORT_S))
+        state, records = person.state_of(f"chat-{number}")
+        assert (state, records) in (("due", 0), ("done", 1)), f"run {number}: {state}, {records}"
+        found[state] += 1
+    assert person.cut() == 0, "what the kills left was not gone on with"
+    states = {person.state_of(f"chat-{number}") for number in range(runs)}
+    assert states == {("done", 1)}, states
+    assert len(person.records()) == runs, f"{len(person.records())} records of {runs} chats"
+    for state, times in sorted(found.items()):
+        print(f"{times:6} kills left a chat {state}")
+    return 0
+
+
 SOAKS: dict[str, Callable[[Sequence[str]], int]] = {
+    "backfill": backfill,
     "lifecycle": lifecycle,
     "migration": migration,
 }

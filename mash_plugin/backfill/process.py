@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from mash_plugin.agents.reviewing import Start
 from mash_plugin.protocol.review import GROUP_FILE
+from mash_plugin.store.failpoint import failpoint
 
 GRACE_S = 2.0
 OUTPUT_LIMIT = 4 << 20
@@ -48,6 +49,7 @@ def run_group(start: Start, folder: Path, empty: Path, limit_s: float) -> Ended:
         )
         is_late = False
         try:
+            failpoint("review_started")
             (folder / GROUP_FILE).write_text(str(process.pid))
             process.wait(limit_s)
         except subprocess.TimeoutExpired:

@@ -20,6 +20,7 @@ from mash_plugin.errors import InvalidArgument
 from mash_plugin.file_writing import replace_file
 from mash_plugin.paths import Paths
 from mash_plugin.render.text import clean, shorten
+from mash_plugin.store.failpoint import failpoint
 from mash_plugin.wording import counted
 
 TITLE_CHARACTERS = 60
@@ -124,6 +125,7 @@ def run(
                 break
             remembered.remove(chat)
             result.reviewed[chat.chat_id] = outcome.records_saved
+            failpoint("review_counted")
     return result
 
 

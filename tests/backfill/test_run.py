@@ -9,13 +9,15 @@ import pytest
 
 from mash_plugin.backfill.run import Options
 from mash_plugin.errors import InvalidArgument
-from tests.backfill.conftest import Bench
+from tests.support.backfill_place import BackfillPlace
 from tests.support.processes import processes_of
 from tests.support.stub_reviewer import STATEMENT
 
 
 @pytest.mark.spec("R-146", "R-148", "R-150", "R-151")
-def test_every_chat_is_reviewed_once_and_again_only_when_it_has_changed(bench: Bench) -> None:
+def test_every_chat_is_reviewed_once_and_again_only_when_it_has_changed(
+    bench: BackfillPlace,
+) -> None:
     chats = [bench.chat(f"We keep amounts in cents, {name}.", name) for name in ("one", "two")]
     told: list[str] = []
     result = bench.run(bench.plan(), Options(tell=told.append))
@@ -37,7 +39,7 @@ def test_every_chat_is_reviewed_once_and_again_only_when_it_has_changed(bench: B
 
 
 @pytest.mark.spec("R-117")
-def test_a_review_that_finds_nothing_is_complete(bench: Bench) -> None:
+def test_a_review_that_finds_nothing_is_complete(bench: BackfillPlace) -> None:
     bench.chat("Hello.", "one")
     result = bench.run(bench.plan(), STUB="empty")
     assert (len(result.reviewed), bench.records()) == (1, [])
@@ -46,7 +48,7 @@ def test_a_review_that_finds_nothing_is_complete(bench: Bench) -> None:
 
 @pytest.mark.spec("R-151")
 def test_the_agent_is_told_apart_from_the_person_and_works_in_an_empty_folder(
-    bench: Bench,
+    bench: BackfillPlace,
 ) -> None:
     bench.chat("We keep amounts in cents.", "one")
     bench.run(bench.plan(), CLAUDECODE="1", CLAUDE_CODE_SESSION_ID="s-1")
@@ -70,7 +72,7 @@ def test_the_agent_is_told_apart_from_the_person_and_works_in_an_empty_folder(
     ],
 )
 def test_a_review_that_is_not_saved_stops_the_run_with_a_plain_reason(
-    bench: Bench, how: str, reason: str
+    bench: BackfillPlace, how: str, reason: str
 ) -> None:
     bench.chat("We keep amounts in cents.", "one")
     bench.chat("We keep times in UTC.", "two")
@@ -86,7 +88,7 @@ def test_a_review_that_is_not_saved_stops_the_run_with_a_plain_reason(
     assert len(bench.run(bench.plan()).reviewed) == 2
 
 
-def test_a_chat_that_failed_comes_last_in_the_next_run(bench: Bench) -> None:
+def test_a_chat_that_failed_comes_last_in_the_next_run(bench: BackfillPlace) -> None:
     bench.chat("We keep amounts in cents.", "newest", hours_ago=1)
     bench.chat("We keep times in UTC.", "older", hours_ago=2)
     failed = bench.run(bench.plan(), STUB="refusal").unfinished
@@ -99,7 +101,7 @@ def test_a_chat_that_failed_comes_last_in_the_next_run(bench: Bench) -> None:
 
 
 @pytest.mark.spec("R-119", "R-147")
-def test_a_chat_that_goes_on_during_its_review_stays_pending(bench: Bench) -> None:
+def test_a_chat_that_goes_on_during_its_review_stays_pending(bench: BackfillPlace) -> None:
     transcript = bench.chat("We keep amounts in cents.", "one")
     result = bench.run(bench.plan(), STUB="changed", STUB_TRANSCRIPT=str(transcript.path))
     assert result.unfinished
@@ -109,7 +111,9 @@ def test_a_chat_that_goes_on_during_its_review_stays_pending(bench: Bench) -> No
 
 
 @pytest.mark.spec("R-149")
-def test_an_agent_that_takes_too_long_is_ended_with_all_that_it_started(bench: Bench) -> None:
+def test_an_agent_that_takes_too_long_is_ended_with_all_that_it_started(
+    bench: BackfillPlace,
+) -> None:
     bench.chat("We keep amounts in cents.", "one")
     result = bench.run(bench.plan(), Options(limit_s=0.5), STUB="deaf")
     assert result.unfinished
@@ -121,7 +125,7 @@ def test_an_agent_that_takes_too_long_is_ended_with_all_that_it_started(bench: B
 
 
 @pytest.mark.spec("R-149")
-def test_a_run_ends_at_its_limit_and_the_next_one_goes_on(bench: Bench) -> None:
+def test_a_run_ends_at_its_limit_and_the_next_one_goes_on(bench: BackfillPlace) -> None:
     for number in range(3):
         bench.chat(f"We keep amounts in cents, {number}.", f"chat-{number}", hours_ago=number + 1)
     first = bench.run(bench.plan(), Options(limit=2))
@@ -132,7 +136,7 @@ def test_a_run_ends_at_its_limit_and_the_next_one_goes_on(bench: Bench) -> None:
     assert (list(rest.reviewed), rest.stopped_because) == (["claude-code-chat-2"], None)
 
 
-def test_only_one_run_goes_on_at_a_time(bench: Bench) -> None:
+def test_only_one_run_goes_on_at_a_time(bench: BackfillPlace) -> None:
     bench.chat("We keep amounts in cents.", "one")
     plan = bench.plan()
     refused: list[str] = []
@@ -147,7 +151,7 @@ def test_only_one_run_goes_on_at_a_time(bench: Bench) -> None:
     assert "Another backfill goes on" in refused[0]
 
 
-def test_progress_tells_the_rate_and_the_time_that_is_left(bench: Bench) -> None:
+def test_progress_tells_the_rate_and_the_time_that_is_left(bench: BackfillPlace) -> None:
     for number in range(2):
         bench.chat(f"We keep amounts in cents, {number}.", f"chat-{number}")
     told: list[str] = []
@@ -157,7 +161,9 @@ def test_progress_tells_the_rate_and_the_time_that_is_left(bench: Bench) -> None
     assert told[3].endswith("100 s per chat")
 
 
-def test_a_client_that_cannot_be_started_is_a_failure_and_no_traceback(bench: Bench) -> None:
+def test_a_client_that_cannot_be_started_is_a_failure_and_no_traceback(
+    bench: BackfillPlace,
+) -> None:
     bench.chat("We keep amounts in cents.", "one")
     plan = bench.plan()
     (bench.place.root / "bin" / "claude").write_text("no program")
@@ -166,7 +172,7 @@ def test_a_client_that_cannot_be_started_is_a_failure_and_no_traceback(bench: Be
     assert "did not start" in result.unfinished[1].reason
 
 
-def test_ctrl_c_ends_the_agent_and_leaves_the_chat_pending(bench: Bench) -> None:
+def test_ctrl_c_ends_the_agent_and_leaves_the_chat_pending(bench: BackfillPlace) -> None:
     bench.chat("We keep amounts in cents.", "one")
     plan = bench.plan()
 
@@ -190,7 +196,7 @@ def test_ctrl_c_ends_the_agent_and_leaves_the_chat_pending(bench: Bench) -> None
     assert len(bench.plan().of("due")) == 1
 
 
-def test_a_result_is_one_json_object_with_the_pending_chats_and_why(bench: Bench) -> None:
+def test_a_result_is_one_json_object_with_the_pending_chats_and_why(bench: BackfillPlace) -> None:
     bench.chat("We keep amounts in cents.", "one")
     bench.chat("x" * 400_001, "long")
     result = bench.run(bench.plan(), STUB="quota")

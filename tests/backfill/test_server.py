@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from mash_plugin.protocol.review import GROUP_FILE, Review, review_text
-from tests.backfill.conftest import Bench, Json
 from tests.mcp.conftest import Server
+from tests.support.backfill_place import BackfillPlace, Json
 from tests.support.polling import eventually
 
 CHOICE = "We keep amounts in cents."
@@ -21,7 +21,7 @@ Open = Callable[[Review], Server]
 
 
 @pytest.fixture
-def review(bench: Bench) -> Review:
+def review(bench: BackfillPlace) -> Review:
     """What a run would bind a reviewer to."""
     bench.chat(CHOICE, "one")
     bench.chat("We keep times in UTC.", "two")
@@ -33,7 +33,7 @@ def review(bench: Bench) -> Review:
 
 
 @pytest.fixture
-def open_server(bench: Bench, tmp_path: Path) -> Iterator[Open]:
+def open_server(bench: BackfillPlace, tmp_path: Path) -> Iterator[Open]:
     with ExitStack() as opened:
 
         def open_one(review: Review) -> Server:
@@ -49,7 +49,7 @@ def open_server(bench: Bench, tmp_path: Path) -> Iterator[Open]:
         yield open_one
 
 
-def draft(bench: Bench, chat: str = "claude-code-one", **body: Any) -> Json:
+def draft(bench: BackfillPlace, chat: str = "claude-code-one", **body: Any) -> Json:
     message = bench.place.call("get_chat", {"id": chat})["messages"][0]
     details = {"kind": "decision", "state": "accepted"}
     evidence = {"message_id": message["id"], "quote": message["text"], "purpose": "endorsement"}
@@ -71,7 +71,7 @@ def error_of(result: Json) -> str:
 
 @pytest.mark.spec("R-115", "R-150", "R-151")
 def test_a_reviewer_has_one_tool_which_saves_candidates(
-    bench: Bench, review: Review, open_server: Open
+    bench: BackfillPlace, review: Review, open_server: Open
 ) -> None:
     server = open_server(review)
     (tool,) = server.ask("list", "tools/list", {})["result"]["tools"]
@@ -88,7 +88,7 @@ def test_a_reviewer_has_one_tool_which_saves_candidates(
 
 @pytest.mark.spec("R-116", "R-150", "R-151")
 def test_no_argument_reaches_another_chat_scope_or_review_state(
-    bench: Bench, review: Review, open_server: Open
+    bench: BackfillPlace, review: Review, open_server: Open
 ) -> None:
     server = open_server(review)
     for name, value in (
@@ -113,7 +113,7 @@ def test_no_argument_reaches_another_chat_scope_or_review_state(
 @pytest.mark.spec("R-147")
 @pytest.mark.parametrize("missing", ["first_mark", "last_mark"])
 def test_who_did_not_see_both_ends_of_the_chat_saves_nothing(
-    bench: Bench, review: Review, open_server: Open, missing: str
+    bench: BackfillPlace, review: Review, open_server: Open, missing: str
 ) -> None:
     server = open_server(review)
     partly = server.call("extract_records", marked(draft(bench), **{missing: "none"}))
@@ -123,7 +123,7 @@ def test_who_did_not_see_both_ends_of_the_chat_saves_nothing(
 
 
 def test_a_second_and_different_result_is_refused(
-    bench: Bench, review: Review, open_server: Open
+    bench: BackfillPlace, review: Review, open_server: Open
 ) -> None:
     server = open_server(review)
     assert not server.call("extract_records", marked())["isError"]
@@ -134,7 +134,7 @@ def test_a_second_and_different_result_is_refused(
 
 @pytest.mark.spec("R-119")
 def test_another_version_of_the_chat_is_refused(
-    bench: Bench, review: Review, open_server: Open
+    bench: BackfillPlace, review: Review, open_server: Open
 ) -> None:
     server = open_server(review._replace(source_fingerprint="0" * 64))
     assert error_of(server.call("extract_records", marked())).startswith("source_changed")
@@ -151,7 +151,7 @@ time.sleep(600)
 
 
 def test_the_end_of_the_run_ends_the_client_and_its_server(
-    bench: Bench, review: Review, tmp_path: Path
+    bench: BackfillPlace, review: Review, tmp_path: Path
 ) -> None:
     file = tmp_path / "review.json"
     file.write_text(review_text(review))
@@ -173,7 +173,7 @@ def test_the_end_of_the_run_ends_the_client_and_its_server(
 
 
 def test_a_server_that_no_run_started_leaves_the_groups_of_others_alone(
-    bench: Bench, review: Review, tmp_path: Path
+    bench: BackfillPlace, review: Review, tmp_path: Path
 ) -> None:
     file = tmp_path / "review.json"
     file.write_text(review_text(review))
@@ -186,7 +186,7 @@ def test_a_server_that_no_run_started_leaves_the_groups_of_others_alone(
         server.end()
 
 
-def test_a_file_that_names_no_review_is_refused(bench: Bench, tmp_path: Path) -> None:
+def test_a_file_that_names_no_review_is_refused(bench: BackfillPlace, tmp_path: Path) -> None:
     (tmp_path / "review.json").write_text('{"chat_id": 1}')
     command = [sys.executable, "-m", "mash_plugin", "mcp", "--review"]
     done = subprocess.run(
