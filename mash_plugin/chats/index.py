@@ -107,6 +107,11 @@ class ChatIndex:
         forget_memo()
         return run.report._replace(rewritten=tuple(run.rewritten))
 
+    def is_agents_folder(self, folder: str) -> bool:
+        """Whether an agent keeps there what is for all projects, transcripts among it."""
+        real = os.path.realpath(folder)
+        return any(real == os.path.realpath(root) for _agent, root in self._roots())
+
     @cached_property
     def private_key(self) -> bytes:
         """What the hashes of private text are keyed with; made when first needed."""

@@ -108,6 +108,11 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("mash completion zsh --install", "for another one"),
         ("mash completion bash", "print it, for `source` or `eval`"),
     ),
+    "upgrade": (
+        ("mash upgrade --check", "is there another version where this one came from"),
+        ("mash upgrade", "install it"),
+        ("mash upgrade ~/mash_plugin-0.2.0-py3-none-any.whl", "install a wheel"),
+    ),
     "uninstall": (
         ("mash uninstall", "leave the agents as they were"),
         ("mash uninstall --data", "and remove all memory"),

@@ -10,6 +10,7 @@ import os
 import re
 import signal
 import sys
+from keyword import iskeyword
 from typing import TYPE_CHECKING, NoReturn
 
 import click
@@ -51,9 +52,12 @@ COMMANDS = {
     "daemon": ("mash_plugin.cli.daemon", "Start, stop, restart or show the daemon."),
     "mcp": ("mash_plugin.cli.tools", "Serve the tools over stdio; agents start this."),
     "rebind": ("mash_plugin.cli.rebind", "Let the records of a moved project follow it."),
+    "export": ("mash_plugin.cli.export", "Write the whole memory, or a part, into one file."),
+    "import": ("mash_plugin.cli.import_", "Take in an export, or another tool's memory."),
     "restore": ("mash_plugin.cli.restore", "Bring the store back from its daily backup."),
     "backup": ("mash_plugin.cli.backup", "Take what was forgotten out of older backups."),
     "completion": ("mash_plugin.cli.completion", "Complete commands in bash, zsh or fish."),
+    "upgrade": ("mash_plugin.cli.upgrade", "Install a newer version in the place of this one."),
     "uninstall": ("mash_plugin.cli.uninstall", "Leave the agents as they were."),
 }
 
@@ -70,7 +74,8 @@ class LazyGroup(click.Group):
         from mash_plugin.cli.examples import epilog_of
 
         module = importlib.import_module(COMMANDS[cmd_name][0])
-        command = getattr(module, cmd_name.replace("-", "_"))
+        name = cmd_name.replace("-", "_")
+        command = getattr(module, f"{name}_" if iskeyword(name) else name)
         assert isinstance(command, click.Command)  # noqa: S101 - a broken table, seen by the tests
         command.epilog = epilog_of(cmd_name)
         return command

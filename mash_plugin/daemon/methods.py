@@ -52,16 +52,24 @@ OWN = {
     "index_progress": ("mash_plugin.daemon.control", "index_progress"),
     "size": ("mash_plugin.daemon.size", "size"),
     "forget_chat": ("mash_plugin.daemon.forgetting", "forget_chat"),
+    "forget_project": ("mash_plugin.daemon.forgetting", "forget_project"),
     "restore_chat": ("mash_plugin.daemon.forgetting", "restore_chat"),
     "backup": ("mash_plugin.daemon.control", "backup"),
+    "export": ("mash_plugin.daemon.transfer", "export"),
+    "import_export": ("mash_plugin.daemon.transfer", "import_export"),
+    "import_memory": ("mash_plugin.daemon.transfer", "import_memory"),
+    "undo_import": ("mash_plugin.daemon.transfer", "undo_import"),
     "session_ledger": ("mash_plugin.daemon.sessions", "ledger"),
     "pause": ("mash_plugin.daemon.sessions", "pause"),
-    "forget_project": ("mash_plugin.daemon.forgetting", "forget_project"),
     "status_line": ("mash_plugin.daemon.sessions", "status_line"),
     "explain_recall": ("mash_plugin.daemon.explain", "explain_recall"),
 }
 """name → module and function(requests, params): what is asked of the daemon itself."""
-PERSONS_ALONE = (*COMMANDS, "forget_chat", "forget_project", "restore_chat", "pause")
+PERSONS_ALONE = (
+    *COMMANDS,
+    *("forget_chat", "forget_project", "restore_chat", "pause"),
+    *("export", "import_export", "import_memory", "undo_import"),
+)
 """Neither `mash mcp` nor `mash call` passes these on."""
 METHODS = (*TOOLS, *COMMANDS, *OWN)
 FOLLOWED = "log_events"

@@ -54,6 +54,11 @@ def chat_key(identity: Identity, chat_id: str) -> bytes:
     return _keyed(identity, b"chat", chat_id.encode("utf-8", "replace"))
 
 
+def memory_key(identity: Identity, purpose: str, content: bytes) -> bytes:
+    """The keyed hash by which what another tool remembers is known again."""
+    return _keyed(identity, f"memory\0{purpose}".encode(), content)
+
+
 def find_receipt(db: Connection, identity: Identity, op_key: bytes) -> Receipt | None:
     """The receipt of an operation, if it was saved."""
     row = db.one(_SQL.get_receipt, {"owner_id": identity.owner, "op_key": op_key})

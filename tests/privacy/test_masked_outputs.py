@@ -194,6 +194,9 @@ def requests_to(planted: Planted) -> dict[str, list[Json]]:
             {"action": "forget", **unknown},
         ],
         "terminal_withdraw": [{"session_id": SESSION}, {"session_id": SECRET}],
+        "review_plan": [{"since": 0}, {"chat_id": SECRET}],
+        "review_chat": [{"chat_id": CHAT}, {"chat_id": SECRET}],
+        "review_result": [{"operation_id": SECRET}],
         "terminal_rebind": [{"old": f"/moved/{SECRET}", "new": "/moved/here"}],
         "status": [{"cwd": str(planted.project)}],
         "forget_chat": [{"id": CHAT, "dry_run": True}, {"id": SECRET, "dry_run": True}],
@@ -212,12 +215,27 @@ def requests_to(planted: Planted) -> dict[str, list[Json]]:
         ],
         **{name: [{}] for name in ("ping", "heartbeats", "index", "index_progress", "drain")},
         "backup": [{}],
+        "export": [{"path": str(planted.place.root / SECRET), "masked": True}],
+        "import_export": [{"path": str(planted.place.root / f"no-{SECRET}")}],
+        "import_memory": [
+            {"source": "rules", "path": rules_of(planted), "dry_run": True},
+            {"source": SECRET, "path": rules_of(planted)},
+        ],
+        "undo_import": [unknown],
         "stop": [],  # says nothing but the number of its process
     }
 
 
+def rules_of(planted: Planted) -> str:
+    """A file of rules in a place whose name holds the credential."""
+    path = planted.project / "CLAUDE.md"
+    path.write_text(f"- Keep {SECRET} in mind.\n- Open the ledger first.\n")
+    return str(path)
+
+
 SHOW_NOTHING = frozenset(
     {"ping", "heartbeats", "index", "index_progress", "drain", "stop", "restore_chat", "backup"}
+    | {"review_result"}
 )
 """Methods in whose replies no text stands that somebody wrote."""
 
@@ -240,18 +258,25 @@ COMMAND_LINES: dict[str, list[tuple[str, ...]]] = {
     "pause": [("pause", "--session", SECRET)],
     "statusline": [("statusline",)],
     "size": [("size",), ("size", "--json")],
+    "backfill": [("backfill", "--dry-run", "--chat", CHAT), ("backfill", "--agent", SECRET)],
     "explain-prompt": [
         ("explain-prompt", f"From now on use {SECRET}."),
         ("explain-prompt", "--json", f"From now on use {SECRET}."),
     ],
     "rebind": [("rebind", f"/moved/{SECRET}", "/moved/here", "--dry-run")],
     "daemon": [("daemon", "status")],
+    "export": [("export", "--masked", "--json", "--out", f"masked-{SECRET}.gz")],
+    "import": [
+        ("import", f"no-{SECRET}.gz"),
+        ("import", "CLAUDE.md", "--from", "rules", "--dry-run", "--scope", f"chat:{SECRET}"),
+    ],
     "restore": [("restore", "--help")],
     "backup": [("backup", "--help")],
     "init": [("init", "--help")],
     "completion": [("completion", "bash")],
     "mcp": [("mcp", "--help")],
     "uninstall": [("uninstall", "--help")],
+    "upgrade": [("upgrade", "--check")],
 }
 ASKING: dict[str, list[tuple[str, ...]]] = {
     "establish": [("establish", "planted-preference")],

@@ -76,6 +76,16 @@ SELECT NOT EXISTS (
 SELECT import_id, records, imported_at FROM imports
 WHERE kind = :kind AND source = :source AND checksum = :checksum;
 
+-- name: memory_import
+SELECT chat_id FROM imports WHERE import_id = :import_id AND kind = 'memory';
+
+-- name: project_of_folder
+-- Where most chats of one folder of transcripts took place.
+SELECT c.repository_identity, c.project_path
+FROM files f JOIN chats c USING (chat_no)
+WHERE f.path >= :folder AND f.path < :folder || char(1114111) AND c.project_path IS NOT NULL
+GROUP BY 1, 2 ORDER BY count(*) DESC, 2 LIMIT 1;
+
 -- name: insert_import
 INSERT INTO imports (import_id, kind, source, checksum, chat_id, records, imported_at)
 VALUES (:import_id, :kind, :source, :checksum, :chat_id, :records, :imported_at);
