@@ -36,6 +36,8 @@ def check_backups(machine: Machine) -> Iterator[Finding]:
         severity: Severity = "note" if is_new else "warning"
         repair = Repair(lambda: make_backup(machine))
         yield Finding("backup-missing", severity, text, why, MAKE, repair)
+    else:
+        yield Finding("backup", "ok", "there is nothing yet that a backup would keep")
 
 
 def make_backup(machine: Machine) -> str:

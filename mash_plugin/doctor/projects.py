@@ -24,6 +24,8 @@ def check_scopes(machine: Machine) -> Iterator[Finding]:
         )
     counts = {str(path): int(count) for path, count in rows}
     gone = {path: count for path, count in counts.items() if not os.path.isdir(path)}
+    if not gone:
+        yield Finding("scopes", "ok", f"{len(counts)} folders have records, all of them are there")
     for path, count in gone.items():
         if not any(path.startswith(other + "/") for other in gone):
             inside = sum(n for other, n in gone.items() if other.startswith(path + "/"))
