@@ -10,7 +10,15 @@ from mash_plugin.memory.drafts import tokens_of
 from mash_plugin.privacy.credentials import credential_kind
 from mash_plugin.privacy.spans import split_private
 from mash_plugin.records.duplicates import interpretation_hash
-from mash_plugin.records.model import Body, Evidence, Revision, Scope
+from mash_plugin.records.model import (
+    LIVE_STATES,
+    RETIRED_STATES,
+    Body,
+    Evidence,
+    Kind,
+    Revision,
+    Scope,
+)
 from mash_plugin.store.changes import add_revision, insert_record, recompute_head
 from mash_plugin.store.forgotten import has_mark
 from mash_plugin.store.queries import load
@@ -20,6 +28,7 @@ from mash_plugin.transfer.lines import Numbered
 from mash_plugin.transfer.names import Names
 
 MOST_CITATIONS = 32
+RULE_CHARS = 120
 MOST_ITEMS, ITEM_CHARS, NAME_CHARS = 16, 500, 300
 _SCOPE = ("scope_kind", "scope_value")
 _LISTS = ("alternatives", "consequences", "conditions")
@@ -72,6 +81,8 @@ class RecordsIn:
     def record(self, here: Numbered) -> None:
         """Begin the next record."""
         self.finish()
+        if here.line["kind"] not in LIVE_STATES:
+            raise here.fault(f"a record is one of {', '.join(LIVE_STATES)}")
         self._line, self._is_left_out, self._revision = here, False, 0
         record_id = self._names.record(here.line["id"])
         is_gone = is_forgotten(self._db, here.line["id"]) or is_forgotten(self._db, record_id)
@@ -90,7 +101,7 @@ class RecordsIn:
         self._revision += 1
         if here.line["revision"] != self._revision:
             raise here.fault(f"revision {self._revision} of its record should stand here")
-        revision = _revision(here, self._line.line["kind"])
+        revision = revision_of(here, self._line.line["kind"])
         place = tuple(self._line.line[n] for n in ("id", "owner", "kind", *_SCOPE))
         if (
             checksum_of(place, revision_row(revision), revision.evidence).hex()
@@ -207,11 +218,15 @@ def constrained(here: Numbered) -> Iterator[None]:
     try:
         yield
     except (apsw.ConstraintError, apsw.MismatchError) as error:
-        raise here.fault(f"a rule of the store is broken ({error})") from error
+        rule = " ".join(str(error).split())[:RULE_CHARS]
+        raise here.fault(f"a rule of the store is broken ({rule})") from error
 
 
-def _revision(here: Numbered, kind: str) -> Revision:
+def revision_of(here: Numbered, kind: Kind) -> Revision:
+    """The revision that a line tells. Raises InvalidArgument where no store has one like it."""
     line = here.line
+    if line["state"] not in LIVE_STATES[kind] + RETIRED_STATES[kind]:
+        raise here.fault(f"no {kind} is {line['state'][:20]!r}")
     if sum(e["added_by"] == "revision" for e in line["evidence"]) not in range(
         1, MOST_CITATIONS + 1
     ):
@@ -224,7 +239,7 @@ def _revision(here: Numbered, kind: str) -> Revision:
     ):
         raise here.fault("a text of a record is longer than any that mash saves")
     body = Body(
-        kind=kind,  # type: ignore[arg-type]  # the table's CHECK holds it to its values
+        kind=kind,
         **{n: line[n] for n in Body._fields if n in line and n not in _LISTS},
         **lists,
     )

@@ -161,7 +161,7 @@ def write_lines(path: Path, lines: list[Json | bytes], *, is_summed: bool = True
     """A file of these lines, its last one made right unless it should not be."""
     data = [line if isinstance(line, bytes) else orjson.dumps(line) for line in lines]
     if is_summed:
-        kinds = [orjson.loads(line)["is"] for line in data[:-1]]
+        kinds = [str(orjson.loads(line)["is"]) for line in data[:-1]]
         counts = {kind: kinds.count(kind) for kind in sorted(set(kinds))}
         before = b"".join(line + b"\n" for line in data[:-1])
         end = {"is": "end", "lines": len(kinds), "counts": counts}
