@@ -43,12 +43,12 @@ STEPS = (
     "write_pins",
     "set_personal",
     "add_roots",
-    "_replace_other_daemon",
+    "replace_other_daemon",
     "_set_up_store",
     "write_folder",
     "add_memo",
     "_install_into",
-    "_installs",
+    "installs",
     "_allow_saving",
 )
 WHOLE = ("init", "--yes", "--personal", "--allow-saving")

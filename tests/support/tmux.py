@@ -27,6 +27,10 @@ class Terminal:
         """The text on the screen now."""
         return self._tmux("capture-pane", "-p", "-J")
 
+    def everything(self) -> str:
+        """All that the program has written, what has scrolled away included."""
+        return self._tmux("capture-pane", "-p", "-J", "-S", "-")
+
     def wait_for(self, *texts: str, timeout_s: float = 60) -> str:
         """The screen once it shows one of these texts; the error holds the last screen."""
         last = ""

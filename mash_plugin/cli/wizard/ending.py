@@ -1,6 +1,7 @@
 """The end of `mash init`: does it answer, what is remembered, what is to be done by hand."""
 
 import os
+from typing import Any
 
 import click
 
@@ -12,6 +13,8 @@ from mash_plugin.errors import MashError
 from mash_plugin.paths import Paths
 from mash_plugin.render.text import clean, local_date
 
+PAGE = 20
+Json = dict[str, Any]
 EXAMPLE = """\
 Try it: tell an agent a decision, such as "We use tabs here from now on, that's decided."
 The next session, in either agent, is reminded of it by itself. `mash status` shows how it goes."""
@@ -54,20 +57,27 @@ def _answers(one: Found, plan: Plan) -> bool:
 
 
 def _tell_record(paths: Paths) -> None:
-    from mash_plugin import client
     from mash_plugin.cli.records import kind_words
 
-    try:
-        found = client.call("list_records", {"limit": 1}, paths=paths)["records"]
-    except MashError:
-        found = []
-    if not found or "statement" not in found[0]:
+    one = _newest(paths, {}) or _newest(paths, {"include_inactive": True})
+    if one is None:
         click.echo(f"\n{EXAMPLE}")
         return
-    one = found[0]
     click.echo(f"\nThe newest record: {kind_words(one)} of {local_date(one['recorded_at'])}")
     click.echo(f"  {clean(one['statement'])}")
     click.echo(f"  With its evidence: mash record {clean(one['id'])[:12]}")
+
+
+def _newest(paths: Paths, request: Json) -> Json | None:
+    """The newest record whose text may be shown, and that is not out of force."""
+    from mash_plugin import client
+
+    try:
+        found = client.call("list_records", {"limit": PAGE, **request}, paths=paths)["records"]
+    except MashError:
+        return None
+    shown = (r for r in found if "statement" in r and r["status"] != "inactive")
+    return next(shown, None)
 
 
 def _tell_review(one: Found) -> None:

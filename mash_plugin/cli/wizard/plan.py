@@ -63,13 +63,15 @@ def tell_plan(plan: Plan, choices: Choices) -> None:
     for line in _found_lines(plan, choices):
         click.echo(f"  {line}")
     if settled := list(_settled_lines(plan)):
-        click.echo("Set up already:")
+        click.echo("\nSet up already:")
         for line in settled:
             click.echo(f"  - {line}")
-    click.echo("mash will set up, where it is missing:")
+    click.echo("\nmash will set up, where it is missing:")
     for line in _due_lines(plan, choices):
         click.echo(f"  - {line}")
-    click.echo("Nothing leaves this machine. `mash uninstall` takes all of it back.")
+    if not choices.reviewer:
+        click.echo("Nothing of this leaves your machine.")
+    click.echo("`mash uninstall` leaves the agents as they were.\n")
 
 
 def personal_at_start(paths: Paths) -> bool | None:

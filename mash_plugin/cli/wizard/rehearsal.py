@@ -22,7 +22,7 @@ CONTEXT_LINES = 2
 
 def tell_changes(plan: Plan, choices: Choices) -> None:
     """Print every change of a settings file as a difference; nothing outside a copy is written."""
-    click.echo("\nThese settings would change:")
+    click.echo("These settings would change:")
     with tempfile.TemporaryDirectory(prefix="mash-dry-run-") as folder:
         lines = list(_own_settings(plan, choices, Path(folder)))
         for one in plan.agents:

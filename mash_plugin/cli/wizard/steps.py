@@ -42,7 +42,7 @@ def set_up(plan: Plan, choices: Choices) -> Done:
         return Done([], [], has_failed=False)
     # Their tool servers run the former version until the agents are started anew.
     has_new = write_folder(plan.rendered, folder_of(plan)) or is_upgrade
-    working = [one for one in plan.agents if _installs(plan, one)]
+    working = [one for one in plan.agents if installs(plan, one)]
     has_rules = not choices.may_save or _allow_saving(working)
     changed = [one for one in working if one.is_due or has_new]
     return Done(working, changed, len(working) < len(plan.agents) or not has_rules)
@@ -53,7 +53,7 @@ def _set_up_store(paths: Paths) -> bool:
     from mash_plugin import client
 
     added = add_roots(paths.config_file, unseen_roots(os.environ))
-    is_upgrade = _replace_other_daemon(paths)
+    is_upgrade = replace_other_daemon(paths)
     client.call("ping", {}, paths=paths)
     click.echo(f"Store: {paths.store}")
     for root in added:
@@ -61,7 +61,7 @@ def _set_up_store(paths: Paths) -> bool:
     return is_upgrade
 
 
-def _replace_other_daemon(paths: Paths) -> bool:
+def replace_other_daemon(paths: Paths) -> bool:
     """After an upgrade the former daemon ends when its work is done; hooks reach the new one."""
     from mash_plugin.cli.running import find_running
     from mash_plugin.cli.stopping import end_daemon
@@ -74,7 +74,7 @@ def _replace_other_daemon(paths: Paths) -> bool:
     return True
 
 
-def _installs(plan: Plan, one: Found) -> bool:
+def installs(plan: Plan, one: Found) -> bool:
     """Whether this agent has the plugin now; what went wrong is told."""
     try:
         with unbroken():
