@@ -150,7 +150,7 @@ _SIGNS: tuple[tuple[Failure, tuple[int, ...], str], ...] = (
     (
         "unreachable",
         (500, 502, 503, 504),
-        r"connection|network|timed out|unreachable|stream disconnected|error sending request"
+        r"connection|network|timed out|unreachable|stream disconnected|high demand"
         r"|\b50[0234]\b",
     ),
 )

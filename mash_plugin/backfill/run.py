@@ -16,7 +16,7 @@ from mash_plugin.backfill.outcome import Outcome
 from mash_plugin.backfill.plan import MOST_REVIEWS, TOO_LONG, Plan, Planned
 from mash_plugin.backfill.review import LIMIT_S, review_chat
 from mash_plugin.client import lease
-from mash_plugin.errors import InvalidArgument
+from mash_plugin.errors import InvalidArgument, MashError
 from mash_plugin.file_writing import replace_file
 from mash_plugin.paths import Paths
 from mash_plugin.render.text import clean, shorten
@@ -117,6 +117,8 @@ def run(
             except KeyboardInterrupt:
                 result.stopped_because = "interrupted"
                 break
+            except (MashError, OSError) as error:
+                outcome = Outcome(False, kind="not_saved", reason=str(error))
             pace.end(outcome)
             if not outcome.is_saved:
                 remembered.add(chat)

@@ -45,6 +45,8 @@ def review_chat(call: Call, request: Json) -> Json:
 
     The fingerprint is taken before the messages are read, as every reviewer must.
     """
+    if not call.settings.records_enabled:
+        raise RecordsDisabled
     scope = review_scope(known_chat(call.chats, request["chat_id"]))
     chat = chat_to_review(call, request["chat_id"], scope)
     _refuse_uncaptured(call, chat)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 from pathlib import Path
 
@@ -170,6 +171,30 @@ def test_a_client_that_cannot_be_started_is_a_failure_and_no_traceback(
     result = bench.run(plan)
     assert result.unfinished
     assert "did not start" in result.unfinished[1].reason
+
+
+def test_what_fails_in_mash_itself_stops_the_run_like_any_other_failure(
+    bench: BackfillPlace,
+) -> None:
+    bench.chat("We keep amounts in cents.", "one")
+    plan = bench.plan()
+
+    def switch_off(_line: str) -> None:
+        Path(bench.place.paths.config_file).write_text("[records]\nenabled = false\n")
+
+    result = bench.run(plan, Options(tell=switch_off))
+    assert result.unfinished
+    assert result.unfinished[1].reason.startswith("Records are switched off")
+    assert bench.starts() == []
+    Path(bench.place.paths.config_file).unlink()
+
+    def remove(_line: str) -> None:
+        shutil.rmtree(bench.place.paths.reviews, ignore_errors=True)
+
+    no_folder = bench.run(plan, Options(tell=remove))
+    assert no_folder.unfinished
+    assert "No such file or directory" in no_folder.unfinished[1].reason
+    assert len(plan.of("due")) == len(no_folder.pending) == 1
 
 
 def test_ctrl_c_ends_the_agent_and_leaves_the_chat_pending(bench: BackfillPlace) -> None:
