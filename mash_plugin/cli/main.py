@@ -58,6 +58,7 @@ COMMANDS = {
     "backup": ("mash_plugin.cli.backup", "Take what was forgotten out of older backups."),
     "completion": ("mash_plugin.cli.completion", "Complete commands in bash, zsh or fish."),
     "upgrade": ("mash_plugin.cli.upgrade", "Install a newer version in the place of this one."),
+    "upgrade": ("mash_plugin.cli.upgrade", "Install a newer version in the place of this one."),
     "uninstall": ("mash_plugin.cli.uninstall", "Leave the agents as they were."),
 }
 

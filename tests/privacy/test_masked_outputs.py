@@ -277,6 +277,7 @@ COMMAND_LINES: dict[str, list[tuple[str, ...]]] = {
     "mcp": [("mcp", "--help")],
     "uninstall": [("uninstall", "--help")],
     "upgrade": [("upgrade", "--check")],
+    "upgrade": [("upgrade", "--check")],
 }
 ASKING: dict[str, list[tuple[str, ...]]] = {
     "establish": [("establish", "planted-preference")],
@@ -290,7 +291,7 @@ ASKING: dict[str, list[tuple[str, ...]]] = {
 """Commands that ask a person; the answer here is no."""
 QUIET = frozenset(
     {"statusline", "bug-report", "index", "daemon", "restore", "backup", "init", "mcp"}
-    | {"uninstall", "completion"}
+    | {"uninstall", "completion", "upgrade"}
 )
 """Commands that show no text that somebody wrote, beside the paths of our own folders."""
 

@@ -1,6 +1,5 @@
 """`scripts/install`: from nothing but a Python and a checkout to a working `mash`."""
 
-import importlib.util
 import os
 import shutil
 import subprocess
@@ -10,6 +9,7 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 
+from mash_plugin import installer
 from mash_plugin.cli.pins import planned_paths, write_pins
 from mash_plugin.paths import find_paths
 from tests.setup.terminals import on_a_terminal
@@ -155,12 +155,7 @@ def test_the_shim_of_a_version_manager_is_resolved(tmp_path: Path) -> None:
 @pytest.fixture
 def install() -> ModuleType:
     """The second half of the installer as a module."""
-    spec = importlib.util.spec_from_file_location("install", ROOT / "scripts/install.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return installer
 
 
 def test_a_foreign_command_of_the_same_name_is_left_alone(
@@ -320,6 +315,25 @@ def test_no_on_the_terminal_leaves_nothing_behind(home: Home) -> None:
     assert f"This builds mash in {home.mash_home}/data" in shown
     assert "Nothing was changed." in shown
     assert not home.mash_home.exists()
+
+
+@pytest.mark.parametrize(("is_terminal", "flags"), [(True, []), (False, ["--yes"])])
+def test_on_a_terminal_init_asks_what_to_set_up(
+    install: ModuleType,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    is_terminal: bool,
+    flags: list[str],
+) -> None:
+    started: list[list[str]] = []
+    monkeypatch.setenv("MASH_HOME", str(tmp_path / "mash"))
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(isatty=lambda: is_terminal))
+    monkeypatch.setattr(install, "agrees", lambda: True)
+    monkeypatch.setattr(install, "build", lambda folder, *_: folder.mkdir())
+    monkeypatch.setattr(install.os, "execve", lambda _file, words, _env: started.append(words))
+    install.main(ROOT, ["--no-index", "--personal"])
+    ((_command, *words),) = started
+    assert words == ["init", *flags, "--no-index", "--personal"]
 
 
 def test_a_named_python_that_is_none_is_an_error(home: Home) -> None:

@@ -1,6 +1,7 @@
 """Build a versioned environment, point `current` at it, link `mash` and run `mash init`.
 
-Called by scripts/install with the interpreter to use; standard library only.
+Called as a file by scripts/install and by `mash upgrade`, with the interpreter to use and what to
+install: a checkout or a wheel. Standard library only, since nothing else is there yet.
 """
 
 import argparse
@@ -22,11 +23,18 @@ from typing import NamedTuple
 SOURCES = ("mash_plugin", "hooks", "skills", ".claude-plugin", ".codex-plugin")
 FILES = ("pyproject.toml", ".mcp.json", "README.md")
 COMPLETE = ".complete"
+SOURCE = ".source"
+"""What an environment was built from; `mash upgrade` looks there for a newer version."""
 NOT_FOR_PIP = ("PIP_TARGET", "PIP_PREFIX", "PIP_ROOT", "PIP_USER", "PIP_REQUIRE_VIRTUALENV")
 FOLLOWED_BY_INIT = (
     ("--yes", "do not ask"),
     ("--no-index", "leave the chats unread for now"),
     ("--no-agents", "install into no agent"),
+    ("--allow-saving", "let the agents use mash without asking you"),
+    ("--no-allow-saving", "or not; asked otherwise on a terminal"),
+    ("--personal", "show personal preferences at the start of every session"),
+    ("--no-personal", "or not; asked otherwise on a terminal"),
+    ("--no-backfill", "do not offer to review your last chats"),
     ("--dry-run", "say what would be done; change nothing"),
 )
 # The start script that pip writes for a path with a space holds the path in double quotes.
@@ -44,35 +52,53 @@ class Places(NamedTuple):
 
 
 def main(root: Path, arguments: list[str]) -> None:
-    """Install, then become `mash init`."""
-    options = read_options(arguments)
+    """Install, then become `mash init`, or for `mash upgrade` the end of it."""
+    if "--name" in arguments:
+        print(name_of(root))
+        return
+    is_upgrade = "--upgrade" in arguments
+    options = [] if is_upgrade else read_options(arguments)
     environ = dict(os.environ)
     if not environ.get("HOME"):
         environ["HOME"] = os.environ["HOME"] = passwd_home()
     places = find_places(environ)
     refuse_unusable(places)
     environment = places.data / "envs" / name_of(root)
-    print(plan(places, environ, has_agents="--no-agents" not in options), flush=True)
-    if "--dry-run" in options:
-        print("Nothing was changed.")
-        return
-    if "--yes" not in options:
-        if sys.stdin.isatty() and not agrees():
-            print("Nothing was changed.")
-            sys.exit(1)
-        options = ["--yes", *options]
+    if not is_upgrade:
+        print(plan(places, environ, has_agents="--no-agents" not in options), flush=True)
+        options = agreed(options)
+    install(environment, root, places, environ, is_upgrade=is_upgrade)
+    command = places.data / "current" / "bin" / "mash"
+    if not is_upgrade and link_command(places.link, command, environ):
+        note_link(places)
+    sys.stdout.flush()
+    then = ["upgrade", "--finish"] if is_upgrade else ["init", *options]
+    os.execve(command, [str(command), *then], environ)  # noqa: S606 - no shell is wanted
+
+
+def install(
+    environment: Path, root: Path, places: Places, environ: Mapping[str, str], *, is_upgrade: bool
+) -> None:
+    """Have the environment built and let `current` name it: hooks start the old or the new."""
     with only_one(places.data / "envs"):
         if (environment / COMPLETE).exists():
             print(f"mash is built already: {environment}")
         else:
             build(environment, root, environ)
+        (environment / SOURCE).write_text(str(root), "utf-8")
+        if is_upgrade:  # the old one serves on where the new one knows less than the store
+            run([str(environment / "bin" / "mash"), "upgrade", "--fits"], environ)
         point(places.data / "current", f"envs/{environment.name}")
         drop_unused(places.data / "envs", environment)
-    command = places.data / "current" / "bin" / "mash"
-    if link_command(places.link, command, environ):
-        note_link(places)
-    sys.stdout.flush()
-    os.execve(command, [str(command), "init", *options], environ)  # noqa: S606 - no shell is wanted
+
+
+def agreed(options: list[str]) -> list[str]:
+    """The options, once the person on the terminal agrees; ends here for --dry-run and for no."""
+    is_dry, is_asked = "--dry-run" in options, "--yes" not in options and sys.stdin.isatty()
+    if is_dry or (is_asked and not agrees()):
+        print("Nothing was changed.")
+        sys.exit(0 if is_dry else 1)
+    return options if "--yes" in options or sys.stdin.isatty() else ["--yes", *options]
 
 
 def read_options(arguments: list[str]) -> list[str]:
@@ -151,8 +177,9 @@ def plan(places: Places, environ: Mapping[str, str], *, has_agents: bool) -> str
     clients = (("claude", "Claude Code"), ("codex", "Codex"))
     path = environ.get("PATH", os.defpath)
     found = [title for name, title in clients if has_agents and shutil.which(name, path=path)]
-    agents = f" and sets up {' and '.join(found)}" if found else ""
-    text = f"This builds mash in {places.data}, links {places.link}{agents}."
+    agents = f" for {' and '.join(found)}" if found else ""
+    text = f"This builds mash in {places.data} and links {places.link}; `mash init` then sets it"
+    text += f" up{agents}."
     if not places.is_given and os.path.realpath(environ["HOME"]) != os.path.realpath(passwd_home()):
         text += f"\nHOME is {environ['HOME']}, but memory is kept once for your account: in "
         text += f"{places.data}. For one apart: MASH_HOME=/path/to/folder scripts/install"
@@ -171,6 +198,9 @@ def agrees() -> bool:
 def name_of(root: Path) -> str:
     """VERSION-HASH of the sources and the interpreter: equal sources are built once."""
     digest = hashlib.sha256(f"{sys.version}\0{sys.executable}\0".encode())
+    if root.is_file():  # a wheel: its name holds the version
+        digest.update(root.read_bytes())
+        return f"{root.name.split('-')[1]}-{digest.hexdigest()[:12]}"
     files = [root / name for name in FILES]
     for folder in SOURCES:
         files += [f for f in sorted((root / folder).rglob("*")) if f.suffix not in (".pyc", ".pyo")]
@@ -310,14 +340,16 @@ def drop_unused(envs: Path, current: Path) -> None:
 
 
 def is_unused(folder: Path) -> bool:
-    """Whether no process of ours has a file of this folder mapped."""
+    """Whether no process of ours was started from this folder or has a file of it mapped."""
     processes = Path("/proc")
     if not (processes / "self" / "maps").exists():
         return False
     wanted = os.fsencode(folder) + b"/"
     for process in processes.iterdir():
         try:
-            if process.name.isdigit() and wanted in (process / "maps").read_bytes():
+            if process.name.isdigit() and any(
+                wanted in (process / what).read_bytes() for what in ("cmdline", "maps")
+            ):
                 return False
         except OSError:
             continue

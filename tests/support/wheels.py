@@ -1,0 +1,81 @@
+"""Wheels of this checkout and of changed ones, and environments that take no minute to build."""
+
+import shutil
+import subprocess
+import sys
+import tomllib
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.support.homes import ROOT
+
+FOLDERS = ("mash_plugin", "hooks", "skills", "scripts", ".claude-plugin", ".codex-plugin")
+FILES = ("pyproject.toml", "README.md", "CHANGELOG.md", "LICENSE", ".mcp.json")
+
+
+def copy_checkout(folder: Path) -> Path:
+    """What a clone holds, without history, caches and environments."""
+    folder.mkdir(parents=True)
+    for name in FOLDERS:
+        ignored = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(ROOT / name, folder / name, ignore=ignored)
+    for name in FILES:
+        shutil.copy(ROOT / name, folder / name)
+    return folder
+
+
+def set_version(checkout: Path, version: str) -> None:
+    """Let a checkout be another version."""
+    file = checkout / "pyproject.toml"
+    lines = file.read_text().splitlines(keepends=True)
+    new = f'version = "{version}"\n'
+    file.write_text("".join(new if line.startswith("version = ") else line for line in lines))
+
+
+def build_wheel(
+    folder: Path, version: str, change: Callable[[Path], object] = lambda _checkout: None
+) -> Path:
+    """The wheel of this checkout as that version, changed before it is built."""
+    checkout = copy_checkout(folder / f"checkout-{version}")
+    set_version(checkout, version)
+    change(checkout)
+    return wheel_of(checkout, folder)
+
+
+def wheel_of(checkout: Path, folder: Path) -> Path:
+    """The wheel that pip builds of a checkout."""
+    out = folder / f"wheel-of-{checkout.name}"
+    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "-w", out, checkout]
+    subprocess.run(command, check=True, capture_output=True, timeout=300)
+    (built,) = out.glob("*.whl")
+    return built
+
+
+def lend_libraries(folder: Path) -> dict[str, str]:
+    """Pip's settings with which an environment gets the libraries of this one, not copies.
+
+    Every library that mash needs is an empty wheel there; one of them leads to those that are
+    installed here, so that nothing is fetched and little is written.
+    """
+    folder.mkdir(parents=True)
+    packages = next(path for path in sys.path if path.endswith("site-packages"))
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    for number, requirement in enumerate(project["dependencies"]):
+        name, _, version = requirement.partition(">=")
+        files = {"libraries_of_tests.pth": f"{packages}\n"} if number == 0 else {}
+        _write_stub(folder, name.replace("-", "_"), version.partition(",")[0], files)
+    return {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(folder)}
+
+
+def _write_stub(folder: Path, name: str, version: str, files: dict[str, str]) -> None:
+    info = f"{name}-{version}.dist-info"
+    written = {
+        **files,
+        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n",
+        f"{info}/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+    }
+    record = "".join(f"{file},,\n" for file in [*written, f"{info}/RECORD"])
+    with zipfile.ZipFile(folder / f"{name}-{version}-py3-none-any.whl", "w") as wheel:
+        for file, text in {**written, f"{info}/RECORD": record}.items():
+            wheel.writestr(file, text)
