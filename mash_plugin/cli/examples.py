@@ -93,7 +93,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     "export": (
         ("mash export", "everything, into a new file here"),
         ("mash export --out /media/stick/mash.gz", "under a name of your own"),
-        ("mash export --project --masked", "this project, for somebody else to read"),
+        ("mash export --project --masked", "this project, for others to read"),
     ),
     "import": (
         ("mash import mash.gz --dry-run", "what would come"),
@@ -109,9 +109,9 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("mash completion bash", "print it, for `source` or `eval`"),
     ),
     "upgrade": (
-        ("mash upgrade --check", "is there another version where this one came from"),
-        ("mash upgrade", "install it"),
-        ("mash upgrade ~/mash_plugin-0.2.0-py3-none-any.whl", "install a wheel"),
+        ("mash upgrade --check", "has its checkout changed"),
+        ("mash upgrade", "install what it holds"),
+        ("mash upgrade ~/mash_plugin-0.2.0-py3-none-any.whl", "a wheel"),
     ),
     "uninstall": (
         ("mash uninstall", "leave the agents as they were"),

@@ -42,14 +42,14 @@ def import_(
 ) -> int:
     """Take in an export: all of it, or nothing.
 
-    \b
     Its records become those of another owner, under new IDs: you can list them, and agents are
     not given them. --as-mine makes them yours. --keep-identity restores the store with its IDs
     and receipts; then retire the original.
 
-    \b
     --from takes in another tool's memory as candidates, which you can look at before and take
     back with --undo:
+
+    \b
       claude-memory   a folder of Claude Code's auto memory (projects/NAME/memory)
       rules           a CLAUDE.md or AGENTS.md
       claude-mem      the JSON that claude-mem's worker gives out
