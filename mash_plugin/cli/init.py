@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from mash_plugin import client
 from mash_plugin.agents import AGENTS
 from mash_plugin.cli.wizard.plan import Choices, Plan, make_plan, tell_plan
 
@@ -69,6 +70,7 @@ def init(
 
 def _run(choices: Choices, *, dry_run: bool) -> tuple[int, Json | None]:
     """The exit code, and what an unasked backfill came to."""
+    client.refuse_sandbox()  # half a setup would be all that comes of it there
     plan = make_plan(choices)
     tell_plan(plan, choices)
     if dry_run:

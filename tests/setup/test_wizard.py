@@ -69,6 +69,7 @@ def test_it_tells_which_agents_and_chats_it_found(home: Home) -> None:
     done = home.mash("init", "--dry-run")
     assert "Set up already:" in done.out
     assert "- the plugin in Claude Code\n" in done.out
+    assert "- nothing: all of it is there\n" in home.mash("init", "--dry-run", "--no-index").out
 
 
 @pytest.mark.spec("R-155")

@@ -67,7 +67,7 @@ def tell_plan(plan: Plan, choices: Choices) -> None:
         for line in settled:
             click.echo(f"  - {line}")
     click.echo("\nmash will set up, where it is missing:")
-    for line in _due_lines(plan, choices):
+    for line in list(_due_lines(plan, choices)) or ["nothing: all of it is there"]:
         click.echo(f"  - {line}")
     if not choices.reviewer:
         click.echo("Nothing of this leaves your machine.")
@@ -118,7 +118,8 @@ def _due_lines(plan: Plan, choices: Choices) -> Iterator[str]:
         yield "an index of these chats; only what is new is read"
     for one in plan.agents:
         if one.is_due:
-            yield f"its plugin in {one.title} (in {one.settings_file}, by its own command)"
+            which = "newer plugin" if one.installed.state == "outdated" else "plugin"
+            yield f"its {which} in {one.title} (in {one.settings_file}, by its own command)"
         elif one.installed.state == "broken":
             yield f"nothing in {one.title}: {one.installed.detail}"
         if choices.may_save and not one.host.may_save(one.place):
