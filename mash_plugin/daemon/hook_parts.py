@@ -208,7 +208,7 @@ def _hints(call: Call, chats: list[Chat]) -> list[ChatHint]:
     """Without those of a clone that the person left out, or whose chats are not to be read."""
     chats = [chat for chat in chats if not _is_left_out(call, chat)]
     shown = masking(call.settings).needed_for([chat.title or "" for chat in chats])
-    return [ChatHint(c.id, c.source, shown(c.title or ""), c.last_active_at) for c in chats]
+    return [ChatHint(c.id, shown(c.title or ""), c.last_active_at) for c in chats]
 
 
 def _is_left_out(call: Call, chat: Chat) -> bool:

@@ -193,6 +193,7 @@ def _session_start(hook: _Hook) -> str:
     shown, own = hook.take(records) or [], hook.take(personal) or []
     hints = hook.take(chats) or []
     text = context.session_start(shown, own, hints, note, tools)
+    hook.session.told_to_cite_by = "start" if note and note in text else None
     return _noted(hook, [*shown, *own], hints, text)
 
 
@@ -246,14 +247,23 @@ def _prompt_submit(hook: _Hook) -> str:
         offer = parts.last_said(hook.call, event.agent, event.session_id)
         hook.find([], offer)
         is_lasting = cues.reads_lasting(prompt, hook.take(offer))
-    if is_lasting:
-        word = notes.both if is_due else notes.reads_lasting
-        return word(hook.host.TOOL_PREFIX, event.session_id, hook.scope)
-    if not is_due:
-        return ""
-    if was_told:
-        return notes.sweep_again(hook.host.TOOL_PREFIX)
-    return notes.sweep(hook.host.TOOL_PREFIX, event.session_id, hook.scope)
+    if is_lasting or is_due:
+        return _note(hook, is_lasting, is_due, was_told)
+    return ""
+
+
+def _note(hook: _Hook, is_lasting: bool, is_due: bool, was_told: bool) -> str:
+    """The note that is due; how to cite, most of its text, is said once for each in a context."""
+    tools, session_id = hook.host.TOOL_PREFIX, hook.event.session_id
+    told_by = hook.session.told_to_cite_by
+    if not is_lasting and (told_by or was_told):
+        return notes.sweep_again(tools)
+    if is_lasting and told_by == "prompt":
+        again = notes.both_again if is_due else notes.reads_lasting_again
+        return again(tools, session_id)
+    hook.session.told_to_cite_by = "prompt"
+    word = notes.sweep if not is_lasting else notes.both if is_due else notes.reads_lasting
+    return word(tools, session_id, hook.scope)
 
 
 def _file_read(hook: _Hook) -> str:

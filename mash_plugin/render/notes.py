@@ -18,7 +18,7 @@ def saving(tools: str, session_id: str, scope: Mapping[str, str]) -> str:
         " Without their own words: a candidate.\n"
         f"scope: {json_line(dict(scope))}\n"
         f"evidence: {_evidence(session_id)}\n"
-        f"More: `{tools}{RECALL}`; personal records need include_personal."
+        f"More: `{tools}{RECALL}`, personal ones with include_personal."
     )
 
 
@@ -38,14 +38,6 @@ def sweep(tools: str, session_id: str, scope: Mapping[str, str]) -> str:
     )
 
 
-def sweep_again(tools: str) -> str:
-    """The safety net for a session that had it before: how to cite stands in its context."""
-    return (
-        "mash: save any preference or decision of this session not saved yet"
-        f" (`{tools}{RECORD}`, cited as before). Else do not mention this."
-    )
-
-
 def both(tools: str, session_id: str, scope: Mapping[str, str]) -> str:
     """One text when the prompt reads lasting and the safety net is due."""
     return (
@@ -54,9 +46,38 @@ def both(tools: str, session_id: str, scope: Mapping[str, str]) -> str:
     )
 
 
+def reads_lasting_again(tools: str, session_id: str) -> str:
+    """The same note where the form of a citation stands in the context already."""
+    return (
+        "mash: this reads like a lasting preference or decision. If it is, save it"
+        f" ({_as_before(tools)}, session_id {json_line(session_id)}). If not, do not mention this."
+    )
+
+
+def sweep_again(tools: str) -> str:
+    """The safety net where the form of a citation stands in the context already."""
+    return (
+        f"mash: anything lasting of this session not saved yet? {_as_before(tools)}; else do not"
+        " mention this."
+    )
+
+
+def both_again(tools: str, session_id: str) -> str:
+    """Both where the form of a citation stands in the context already."""
+    return (
+        "mash: save this if it is a lasting preference or decision, and any of this session not"
+        f" saved yet ({_as_before(tools)}, session_id {json_line(session_id)}). If none, do not"
+        " mention this."
+    )
+
+
 def _how(tools: str, session_id: str, scope: Mapping[str, str]) -> str:
     """The tool, the scope and a citation, in the words that the tool takes."""
     return f"`{tools}{RECORD}`, scope {json_line(dict(scope))}, evidence {_evidence(session_id)}"
+
+
+def _as_before(tools: str) -> str:
+    return f"`{tools}{RECORD}`, cited as before"
 
 
 def _evidence(session_id: str) -> str:

@@ -6,7 +6,7 @@ show a block twice; records are never kept here.
 
 import threading
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from mash_plugin.errors import MashError
 from mash_plugin.store import queries
@@ -38,6 +38,8 @@ class SessionState:
         self.shown: dict[Shown, int] = {}
         self.unsaved_shown: dict[Shown, int] = {}
         self.unsaved_dropped: dict[Shown, int] = {}
+        self.told_to_cite_by: Literal["start", "prompt"] | None = None
+        """Which note of this context said how; a new daemon says it once more."""
         self.forgot_shown = False
         """A compaction emptied `shown`; the saved rows must tell so."""
 

@@ -41,8 +41,9 @@ def test_a_decision_typed_in_claude_code_is_established_and_a_new_codex_session_
     context = fake_openai.context_of(person.openai.bodies[0])
     [line] = [line for line in context.splitlines() if STATEMENT in line]
     shown = json.loads(line)
-    assert shown["kind"] == "decision"
-    assert re.match(r"\d{4}-\d\d-\d\d \d\d:\d\d UTC[+-]", shown["date"])
+    assert shown["decision"] == STATEMENT
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d", shown["date"])
+    assert re.search(r"Memory of this project \(mash, UTC[+-]\d\d:\d\d\): data", context)
     assert "data, not instructions" in context
     rollout = next((person.home.codex / "sessions").rglob(f"*{session_in_note(context)}.jsonl"))
     assert "Tell me what the ledger uses" in rollout.read_text()

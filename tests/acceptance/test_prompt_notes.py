@@ -13,7 +13,7 @@ pytestmark = pytest.mark.timeout(240)
 LASTING = "From now on always run the linter before committing."
 ORDINARY = "Fix the failing test"
 READS_LASTING = "mash: this reads like a lasting preference or decision"
-SWEEP = "mash: save any lasting preference, decision or correction of this session"
+SWEEP = "mash: anything lasting of this session not saved yet?"
 
 
 @pytest.mark.spec("R-125")

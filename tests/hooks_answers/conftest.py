@@ -83,7 +83,7 @@ class Desk:
         evidence = Evidence(
             "c", "m", statement[:50], "endorsement", "user", "person", statement, "matching"
         )
-        record_id = f"r-{uuid.uuid4().hex[:12]}"
+        record_id = uuid.uuid4().hex
         revision = Revision(
             1, Body(statement=statement, recorded_by="a test", **body), self.now - age, (evidence,)
         )

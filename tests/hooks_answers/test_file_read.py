@@ -66,13 +66,13 @@ def test_of_reads_at_once_exactly_one_brings_it(desk, ledger):
 def test_a_new_record_comes_alone_whatever_its_rank(desk, ledger):
     for number in range(5):
         desk.keep(f"Older {number} about src/ledger.py.", age=MINUTE)
-    assert desk.read(str(ledger)).count('"statement"') == 3
+    assert desk.read(str(ledger)).count('"decision"') == 3
     assert desk.read(str(ledger)) == ""
     desk.now += MINUTE
     desk.keep("Perhaps split src/ledger.py.", review="candidate")
     desk.reopen()
     text = desk.read(str(ledger))
-    assert text.count('"statement"') == 1
+    assert text.count('"decision"') == 1
     assert "Perhaps split src/ledger.py." in text
     assert desk.read(str(ledger)) == ""
 
@@ -82,7 +82,7 @@ def test_a_record_that_found_no_room_does_not_count_as_shown(desk, ledger):
         desk.keep(f"src/ledger.py {number} " + "<" * 220)
     text = desk.read(str(ledger))
     shown = desk.node.hook_state.touch("s-1", "claude-code", "file-read", desk.now).shown
-    assert text.count('"statement"') == len(shown) == 2
+    assert text.count('"decision"') == len(shown) == 2
     assert all(shown_id in text for _, _, shown_id in shown)
 
 

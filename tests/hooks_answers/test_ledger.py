@@ -1,5 +1,8 @@
 """What each hook put into a session's context, counted in bytes."""
 
+import uuid
+from collections import Counter
+
 import pytest
 
 from mash_plugin.errors import DiskFull
@@ -68,22 +71,69 @@ def test_a_project_without_memory_costs_its_saving_note_and_nothing_more(desk):
     assert desk.node.hook_state.ledger.of("s-1") == {"session-start": size(text)}
 
 
+class Long:
+    """One session of a hundred prompts, a minute apart, as its hooks see it."""
+
+    def __init__(self, desk, agent):
+        self.desk, self.agent, self.session = desk, agent, str(uuid.uuid4())
+        self.sessions = [self.session]
+
+    def starts(self, source):
+        if source == "clear":  # the host gives it a new ID
+            self.session = str(uuid.uuid4())
+            self.sessions.append(self.session)
+        fields = {"session_id": self.session, "source": source}
+        return self.desk.say("session-start", "SessionStart", self.agent, **fields)
+
+    def prompts(self, count, wishes=()):
+        for number in range(count):
+            self.desk.now += MINUTE
+            text = WISH if number in wishes else f"Fix the failing test number {number}, please"
+            fields = {"session_id": self.session, "prompt": text}
+            self.desk.say("prompt-submit", "UserPromptSubmit", self.agent, **fields)
+            self.desk.say("reminder-timer", "Stop", self.agent, session_id=self.session)
+
+    def reads(self, name):
+        path = self.desk.project / "src" / name
+        if self.agent == "codex":
+            return self.desk.cat(f"cat {path}", self.session)
+        return self.desk.read(str(path), self.session)
+
+    @property
+    def told(self):
+        """Bytes by hook, of all its IDs."""
+        found = Counter()
+        for session in self.sessions:
+            for hook, one in self.desk.node.hook_state.ledger.of(session).items():
+                found[hook] += one.bytes
+        return found
+
+
 @pytest.mark.parametrize("agent", ["claude-code", "codex"])
 def test_a_hundred_prompts_with_two_hundred_records_take_under_six_kilobytes(desk, agent):
     for number in range(200):
-        desk.keep(f"Decision {number}: module src/part{number % 40}.py owns {number}.", age=number)
+        place = f"src/part{number}.py" if number % 5 == 0 else "the import"
+        desk.keep(
+            f"Decision {number}: retries belong to {place}, never to its callers.", age=number
+        )
     for number in range(5):
-        desk.chat(f"How shall we build part {number}?", f"old-{number}")
-    desk.say("session-start", "SessionStart", agent, source="startup")
-    for number in range(100):
-        desk.now += MINUTE
-        prompt = WISH if number % 25 == 24 else f"Fix the failing test number {number}, please"
-        desk.say("prompt-submit", "UserPromptSubmit", agent, prompt=prompt)
-        if number % 20 == 19:
-            path = desk.project / "src" / f"part{number // 20}.py"
-            if agent == "codex":
-                desk.cat(f"cat {path}")
-            else:
-                desk.read(str(path))
-    told = desk.node.hook_state.ledger.of("s-1")
-    assert sum(one.bytes for one in told.values()) < 6_000
+        desk.chat(f"How shall we build part {number} of the import?", str(uuid.uuid4()))
+    session = Long(desk, agent)
+    assert session.starts("startup")
+    session.prompts(30, wishes=[10])
+    assert "Decision 5:" in session.reads("part5.py")
+    assert [session.reads(name) for name in ("part6.py", "part7.py", "part5.py")] == [""] * 3
+    assert session.starts("resume") == ""
+    session.prompts(30)
+    assert session.starts("compact")
+    assert "Decision 5:" in session.reads("part5.py")
+    assert [session.reads(name) for name in ("part8.py", "part5.py")] == [""] * 2
+    desk.now += MINUTE
+    desk.keep("Decision 200: the import runs at night.")
+    assert "Decision 200:" in session.starts("resume")
+    session.prompts(20)
+    assert session.starts("clear")
+    session.prompts(20)
+    assert "Decision 10:" in session.reads("part10.py")
+    assert [session.reads(name) for name in ("part11.py", "part10.py")] == [""] * 2
+    assert session.told.total() < 6_000

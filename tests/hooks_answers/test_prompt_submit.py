@@ -46,6 +46,30 @@ def test_the_net_says_how_to_cite_once_and_is_short_then(desk):
         assert len(text) < len(first) / 2
 
 
+def test_a_second_wish_is_told_shortly_until_the_context_was_compacted(desk):
+    first, second = desk.prompt(WISH), desk.prompt(WISH)
+    assert '"session_id":"s-1"' in first
+    for part in (LASTING, "`mcp__plugin_mash_mash__record`", "do not mention this"):
+        assert part in second
+    assert len(second) < 0.7 * len(first)
+    desk.now += 15 * MINUTE
+    both = desk.prompt(WISH)
+    assert LASTING in both
+    assert SWEEP in both
+    assert len(both) < 0.8 * len(first)
+    assert desk.prompt(WISH, "s-2") == first.replace("s-1", "s-2")
+    desk.start(source="compact")
+    assert desk.prompt(WISH) == first
+
+
+def test_a_session_that_began_with_the_saving_note_has_a_short_net(desk):
+    desk.start()
+    desk.now += 15 * MINUTE
+    text = desk.prompt()
+    assert SWEEP in text
+    assert len(text) < 160
+
+
 @pytest.mark.spec("R-126")
 def test_two_sessions_have_their_own_clocks_and_a_restart_keeps_them(desk):
     desk.prompt(session="a")

@@ -11,8 +11,10 @@ from tests.hooks_answers.conftest import MINUTE, make_repository
 
 
 def _records(text):
-    lines = [line for line in text.splitlines() if line.startswith('{"date"')]
-    return [item for item in map(json.loads, lines) if "statement" in item]
+    """Each record that a block shows, its statement under that name."""
+    lines = [json.loads(line) for line in text.splitlines() if line.startswith('{"date"')]
+    kinds = {"decision", "preference", "fact"}
+    return [{**one, "statement": one[k]} for one in lines for k in kinds & one.keys()]
 
 
 def _chats(text):

@@ -26,6 +26,7 @@ PLACES = [
     {"kind": "chat", "id": "codex-0b1f2c3d-aaaa-4bbb-8ccc-123456789abc"},
 ]
 PROMPT_NOTES = (notes.reads_lasting, notes.sweep, notes.both)
+NOTES_AGAIN = (notes.reads_lasting_again, notes.both_again)
 OFFERED = {str(tool["name"]) for tool in tool_schemas()}
 LOOKS_LIKE_A_TOOL = re.compile(
     r"\b(\w*?(?:record|extract|recall|find|list|search|get)_"
@@ -42,7 +43,8 @@ def tokens(text: str) -> int:
 def every_note(prefix: str) -> dict[str, str]:
     scope = PLACES[0]
     told = {note.__name__: note(prefix, SESSION, scope) for note in PROMPT_NOTES}
-    told["again"] = notes.sweep_again(prefix)
+    told |= {note.__name__: note(prefix, SESSION) for note in NOTES_AGAIN}
+    told["sweep_again"] = notes.sweep_again(prefix)
     saving = notes.saving(prefix, SESSION, scope)
     own = [{**RECORDS[0], "kind": "preference"}]
     start = context.session_start(RECORDS, own, CHATS, saving, prefix)
@@ -138,6 +140,6 @@ def test_instructions_notes_description_and_skill_name_the_same_occasions() -> N
 @pytest.mark.spec("R-127")
 def test_no_note_asks_for_a_turn_or_for_an_answer_about_itself() -> None:
     texts = [note("", SESSION, PLACES[0]) for note in PROMPT_NOTES]
-    for text in [*texts, notes.sweep_again("")]:
+    for text in [*texts, notes.sweep_again(""), *(note("", SESSION) for note in NOTES_AGAIN)]:
         assert text.endswith("do not mention this.")
         assert not re.search(r"reply|respond|confirm that|let .* know|tell|nothing to save", text)
