@@ -5,6 +5,7 @@ import json
 import os
 import re
 import shutil
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -201,6 +202,32 @@ def test_hooks_that_were_checked_do_not_count_as_hooks_of_the_agents(home: Home)
     done = home.mash("init", "--yes", "--no-index")
     assert done.out.count("checked, a hook answers.") == 2
     assert home.mash("status").out.count("no hook seen yet") == 2
+
+
+def test_hooks_that_the_person_switched_off_are_told(home: Home) -> None:
+    (home.claude / "settings.json").write_text('{"disableAllHooks": true}')
+    done = home.mash("init", "--yes", "--no-index")
+    assert "Claude Code runs no hooks: set disableAllHooks to false" in done.out
+
+
+def test_an_interrupt_that_a_script_ignores_does_not_end_a_step() -> None:
+    program = (
+        "import os, signal; from mash_plugin.cli.wizard.unbroken import unbroken\n"
+        "signal.signal(signal.SIGINT, {})\n"
+        "with unbroken(): os.kill(os.getpid(), signal.SIGINT); print('one')\n"
+        "print('two')\n"
+    )
+    ignored, heard = (
+        subprocess.run(
+            [sys.executable, "-c", program.format(handler)],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        for handler in ("signal.SIG_IGN", "signal.default_int_handler")
+    )
+    assert ignored.stdout == "one\ntwo\n"
+    assert heard.stdout == "one\n"
 
 
 def test_a_hook_that_stays_silent_makes_init_fail(home: Home) -> None:

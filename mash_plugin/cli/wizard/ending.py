@@ -82,13 +82,12 @@ def _newest(paths: Paths, request: Json) -> Json | None:
 
 def _tell_review(one: Found) -> None:
     """Say what the person must do for the hooks to run, now or since an earlier time."""
-    if not one.host.REVIEW:
-        return
+    advice = one.host.REVIEW or f"{one.title} runs no hooks: {one.host.REVIEW_COMMAND}."
     try:
         hooks = one.host.hook_trust(one.place, os.environ)
     except MashError:
-        if one.is_due:
-            click.echo(f"\n{one.host.REVIEW}")
+        if one.is_due and one.host.REVIEW:
+            click.echo(f"\n{advice}")
         return
     if any(hook.status not in ("trusted", "managed") for hook in hooks):
-        click.echo(f"\n{one.host.REVIEW}")
+        click.echo(f"\n{advice}")

@@ -11,6 +11,9 @@ import click
 @contextmanager
 def unbroken() -> Iterator[None]:
     """Let the step end before ^C ends the command; a second ^C ends it at once."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # in the background of a script
+        yield
+        return
     is_asked_to_end = False
 
     def note(_number: int, _frame: FrameType | None) -> None:
