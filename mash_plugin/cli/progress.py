@@ -23,6 +23,7 @@ class Progress:
     label: str
     clock: Callable[[], float] = time.monotonic
     is_live: bool = field(default_factory=lambda: _can_rewrite())
+    _is_told: bool = False
     _began_at: float | None = None
     _began_with: int = 0
     _told_at: float = 0.0
@@ -30,16 +31,20 @@ class Progress:
 
     def show(self, done: int, total: int, detail: str = "") -> None:
         """Tell of `done` of `total` bytes; what was done before the first call has no rate."""
+        if not self._is_told:
+            self._is_told = True
+            self._write(f"{self.label} ...")
+        if not total:  # it is still being counted
+            return
         now = self.clock()
         if self._began_at is None:
             self._began_at, self._began_with, self._told_at = now, done, now
-            self._write(f"{self.label} ...")
             return
         if not self.is_live and now - self._told_at < LINE_EVERY_S:
             return
         self._told_at = now
         pace = pace_words(done - self._began_with, total - done, now - self._began_at)
-        percent = 100 * done // total if total else 100
+        percent = 100 * done // total
         parts = [f"{percent} % of {size_words(total)}", detail, pace]
         self._write(f"{self.label}: {', '.join(part for part in parts if part)}")
 

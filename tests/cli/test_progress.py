@@ -49,6 +49,7 @@ def test_where_no_line_can_be_written_over_a_new_one_comes_every_few_seconds(
 ) -> None:
     times = iter(range(12))
     progress = Progress("Reading chats", lambda: next(times), is_live=False)
+    progress.show(0, 0)  # still being counted
     for megabytes in range(12):
         progress.show(megabytes * MB, 11 * MB)
     progress.end()
