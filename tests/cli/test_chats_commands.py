@@ -41,7 +41,7 @@ def test_what_was_said_is_found_at_the_terminal_in_any_script(fresh: Home) -> No
     fresh.mash("init", "--yes", "--no-agents", "--no-index")
     done = fresh.mash("index")
     assert done.code == 0, done
-    assert "1 files, 1 new messages" in done.out
+    assert "1 file, 1 new message." in done.out
     assert "Reading chats" in done.err
     for words in (["postgres"], ["用户身份"], ["décidé"]):
         found = fresh.mash("search", *words)
@@ -84,8 +84,9 @@ def test_an_unknown_chat_and_an_empty_list_say_so(home: Home) -> None:
     assert "No chats here" in done.err
 
 
-def test_the_progress_of_nothing_to_read_does_not_end_at_zero(fresh: Home) -> None:
+def test_where_nothing_is_to_be_read_no_share_of_it_is_told(fresh: Home) -> None:
     fresh.mash("init", "--yes", "--no-agents", "--no-index")
     code, shown = on_a_terminal(fresh, "", "mash", "index")
     assert code == 0
-    assert "100%" in shown
+    assert "%" not in shown
+    assert shown.endswith("\rChats: 0 files, 0 new messages.\r\n")
