@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import stat
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -13,14 +14,16 @@ from mash_plugin.errors import InvalidArgument, MashError, StoreBusy, StoreDamag
 from mash_plugin.paths import Paths
 from mash_plugin.store.backup import Contents, backups, contents, copy, newest_good, verify
 from mash_plugin.store.connect import connect_frozen
+from mash_plugin.store.failpoint import failpoint
 from mash_plugin.store.faults import translated_files
 from mash_plugin.store.files import make_private_folder, remove_database, set_aside, sync_folder
-from mash_plugin.store.forgotten import Marks
+from mash_plugin.store.forgotten import Marks, older_copies
 from mash_plugin.store.mark import take_mark
 from mash_plugin.store.rewrite import forget_again, marks_of
 from mash_plugin.store.sqlite import Database
 
 WAIT_S = 3.0
+ASIDE = "before-restore"
 _POLL_S = 0.05
 
 
@@ -52,12 +55,15 @@ def restore(paths: Paths, backup_path: str | None, now: int, *, wait_s: float = 
         try:
             path, wanted = _chosen(paths, backup_path)
             part = paths.store + ".restoring"
+            marks = _marks_of(paths, part)
             remove_database(part)
             try:
-                marks = _marks_of(paths.store)
                 counts, again = _prepare(path, part, wanted, marks, now)
-                kept = set_aside(paths.store, "before-restore")
+                failpoint("restore_prepared")
+                kept = set_aside(paths.store, ASIDE)
+                failpoint("restore_set_aside")
                 os.rename(part, paths.store)
+                failpoint("restore_renamed")
                 sync_folder(paths.data)
             finally:
                 remove_database(part)
@@ -102,12 +108,37 @@ def _chosen(paths: Paths, backup_path: str | None) -> tuple[str, Contents]:
     if not os.path.isfile(path):
         there = ", ".join(b.path for b in backups(paths.backups)) or f"none in {paths.backups}"
         raise InvalidArgument(f"No backup at {path}; there are: {there}.")
+    found = os.lstat(path)
+    if stat.S_ISLNK(found.st_mode):
+        raise InvalidArgument(f"{path} is a link; name the backup itself. Nothing was changed.")
+    if found.st_uid != os.getuid():
+        raise InvalidArgument(
+            f"{path} belongs to user {found.st_uid}, not to you: copy it if you trust it, then"
+            " restore the copy. Nothing was changed."
+        )
     return path, verify(path)
 
 
-def _marks_of(store: str) -> Marks | None:
-    if not os.path.exists(store):
+def _marks_of(paths: Paths, part: str) -> Marks | None:
+    """What the store has forgotten; None where it cannot be read.
+
+    Where a restore was killed, the store that it had set aside tells, and its unfinished copy:
+    what the former log holds may not be read any more, and is in the copy.
+    """
+    if os.path.exists(paths.store):
+        return _read_marks(paths.store)
+    if not os.path.exists(part):
         return None
+    aside = [p for p in older_copies(paths.data, ()) if p.startswith(f"{paths.store}.{ASIDE}-")]
+    newest = sorted(aside, key=lambda path: int(path.rpartition("-")[2]))[-1:]
+    found = [marks for marks in map(_read_marks, [*newest, part]) if marks]
+    if not found:
+        return None
+    records, chats = (frozenset().union(*sets) for sets in list(zip(*found, strict=True))[1:])
+    return Marks(found[0].identity, records, chats)
+
+
+def _read_marks(store: str) -> Marks | None:
     try:
         return marks_of(store)
     except (MashError, apsw.Error):

@@ -66,13 +66,15 @@ def import_file(call: Call, path: str, mode: Mode, *, is_dry_run: bool = False) 
 def _write(
     call: Call, file: BinaryIO, checksum: str, mode: Mode, counts: Json, *, is_dry_run: bool
 ) -> None:
-    with call.store.writing() as db, call.chats.database.writing() as chats:
-        work = _Import(call, db, chats, Reader(file), mode, checksum)
-        work.run()
-        counts |= work.counts()
-        if is_dry_run:
-            raise _OnlyTried
-        failpoint("import_before_commit")
+    with call.store.writing() as db:
+        with call.chats.database.writing() as chats:
+            work = _Import(call, db, chats, Reader(file), mode, checksum)
+            work.run()
+            counts |= work.counts()
+            if is_dry_run:
+                raise _OnlyTried
+            failpoint("import_before_commit")
+        failpoint("import_between_stores")
     failpoint("import_after_commit")
 
 

@@ -12,6 +12,7 @@ from mash_plugin.errors import DiskFull, Internal, InvalidArgument, StoreBusy, S
 from mash_plugin.paths import Paths
 from mash_plugin.store import backup
 from mash_plugin.store.checks import store_report
+from mash_plugin.store.forgotten import mark_chats
 from mash_plugin.store.open import open_store
 from mash_plugin.store.restore import restore
 from tests.store.conftest import opened
@@ -150,3 +151,41 @@ def test_two_stores_from_one_backup_have_different_generations(
         with opened(paths) as store, store.reading() as db:
             seen.add(db.one("SELECT value FROM meta WHERE key = 'generation'"))
     assert len(seen) == 2
+
+
+def test_a_restore_that_was_cut_still_knows_what_was_forgotten(
+    paths: Paths, made: backup.Backup
+) -> None:
+    """The kill came between the two renames of setting aside: the log kept its name."""
+    store = open_store(paths, NOW)
+    with store.writing() as db:
+        mark_chats(db, ["claude-code-s-1"], NOW)
+    copy = Path(paths.store).read_bytes(), Path(paths.store + "-wal").read_bytes()
+    store.close()
+    with opened(paths) as store, store.reading() as db:
+        wanted = db.all("SELECT chat_key FROM chat_tombstones")
+    restore(paths, None, NOW)
+    os.rename(paths.store, paths.store + ".restoring")
+    Path(paths.store + ".before-restore-1").write_bytes(copy[0])
+    Path(paths.store + "-wal").write_bytes(copy[1])
+    done = restore(paths, None, NOW)
+    assert done.forgotten_again == 0
+    with opened(paths) as store, store.reading() as db:
+        assert db.all("SELECT chat_key FROM chat_tombstones") == wanted
+        assert len(wanted) == 1
+
+
+def test_the_backup_of_another_user_and_a_link_are_refused(
+    paths: Paths, made: backup.Backup, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    link = made.path + ".link"
+    os.symlink(made.path, link)
+    with pytest.raises(InvalidArgument, match="is a link"):
+        restore(paths, link, NOW)
+    real = os.getuid()
+    monkeypatch.setattr(os, "getuid", lambda: real + 1)
+    with pytest.raises(InvalidArgument, match=f"belongs to user {real}"):
+        restore(paths, made.path, NOW)
+    monkeypatch.undo()
+    with opened(paths) as store:
+        assert saved(store) == {1, 2, 3}

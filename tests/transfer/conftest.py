@@ -15,8 +15,10 @@ from mash_plugin.chats.forget import forgotten_test
 from mash_plugin.chats.index import ChatIndex
 from mash_plugin.config import Settings
 from mash_plugin.memory.call import Call
+from mash_plugin.memory.extraction import extract_records, get_extraction_checkpoint
 from mash_plugin.memory.windows import Windows
 from mash_plugin.paths import find_paths
+from mash_plugin.protocol import validate
 from mash_plugin.store.open import open_chats, open_store
 from mash_plugin.transfer.export import Wanted, export_store
 from mash_plugin.transfer.importing import import_file
@@ -99,7 +101,18 @@ def told(memory: Memory, shop: Shop) -> Json:
         relation="supports",
     )
     made["second"] = second
+    _review(memory, "claude-code-s-1")
     return made
+
+
+def _review(memory: Memory, chat: str) -> None:
+    """Leave a checkpoint: that version of the chat was read, and nothing was found."""
+    at = {"chat_id": chat, "scope": {"kind": "chat", "id": chat}}
+    now = memory._now()
+    wanted = validate("get_extraction_checkpoint", at)
+    fingerprint = get_extraction_checkpoint(now, wanted)["source_fingerprint"]
+    request = {"operation_id": "review", **at, "source_fingerprint": fingerprint, "records": []}
+    extract_records(now, validate("extract_records", request))
 
 
 def export(memory: Memory, path: Path, **wanted: Any) -> Json:

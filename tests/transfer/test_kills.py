@@ -1,0 +1,128 @@
+"""An import, an export or a restore that is killed is done whole or not at all, and done once."""
+
+import shutil
+from itertools import cycle, islice
+from pathlib import Path
+
+import pytest
+
+from mash_plugin.store import backup
+from mash_plugin.store.checks import store_report
+from mash_plugin.store.open import open_store
+from mash_plugin.store.restore import restore
+from tests.conftest import NOW, Memory
+from tests.support.cut_transfers import (
+    IMPORT_POINTS,
+    MODES,
+    RESTORE_POINTS,
+    TABLES,
+    close,
+    empty,
+    home,
+    run,
+    state_of,
+)
+from tests.transfer.conftest import Json, a_memory, export, rows_of, take_in
+
+KILLS = 20
+
+
+@pytest.fixture
+def file(memory: Memory, told: Json, tmp_path: Path) -> Path:
+    path = tmp_path / "export"
+    export(memory, path)
+    return path
+
+
+@pytest.mark.timeout(240)
+@pytest.mark.spec("R-161", "R-162", "R-163")
+def test_kills_at_every_point_of_an_import_lose_nothing_and_double_nothing(
+    file: Path, tmp_path: Path
+) -> None:
+    with a_memory(tmp_path / "whole") as memory:
+        take_in(memory, file)
+    whole = state_of(tmp_path / "whole")
+    nothing = dict.fromkeys(TABLES, 0)
+    root = tmp_path / "cut"
+    for number, point in enumerate(islice(cycle(IMPORT_POINTS), KILLS)):
+        mode = MODES[number % len(MODES)]
+        empty(root)
+        run("import", root, str(file), mode, "a", failpoint=point)
+        left = state_of(root)
+        is_done = point == "import_after_commit"
+        assert left.counts == (whole.counts if is_done else nothing), point
+        with a_memory(root, "b") as memory:
+            again = take_in(memory, file, mode)
+        assert (again["already"] is not None) is is_done, point
+        assert state_of(root) == whole, point
+
+
+@pytest.mark.spec("R-161")
+def test_a_killed_export_leaves_no_file_of_that_name(file: Path, tmp_path: Path) -> None:
+    root, out = tmp_path / "here", tmp_path / "out"
+    with a_memory(root) as memory:
+        take_in(memory, file, "identity")
+        before = rows_of(memory)
+    run("export", root, str(out), failpoint="export_before_name")
+    assert not out.exists()
+    assert (tmp_path / ".out.part").exists()
+    run("export", root, str(out))
+    assert not (tmp_path / ".out.part").exists()
+    with a_memory(tmp_path / "new", "n") as new:
+        take_in(new, out, "identity")
+        assert rows_of(new) == before
+
+
+@pytest.mark.timeout(240)
+@pytest.mark.spec("R-065", "R-064")
+def test_kills_at_every_point_of_a_restore_lose_nothing_and_bring_back_nothing_forgotten(
+    tmp_path: Path,
+) -> None:
+    lived = tmp_path / "lived"
+    gone = _a_store_that_forgot_since_its_backup(lived)
+    root = tmp_path / "cut"
+    for number, point in enumerate(islice(cycle(RESTORE_POINTS), KILLS)):
+        shutil.rmtree(root, ignore_errors=True)
+        shutil.copytree(lived, root)
+        run("restore", root, failpoint=point)
+        paths = home(root)
+        if point == "restore_set_aside":
+            report = store_report(paths)
+            assert (report.state, bool(report.restore_command)) == ("missing", True)
+        else:
+            store = open_store(paths, NOW)
+            assert store.problem is None
+            close(store)
+        done = restore(paths, None, NOW)
+        assert done.forgotten_again is not None, number
+        store = open_store(paths, NOW)
+        with store.reading() as db:
+            assert db.all("SELECT record_id FROM records") == [("kept",)], point
+            assert (gone,) in db.all("SELECT record_id FROM record_tombstones"), point
+        close(store)
+        asides = list(Path(paths.data).glob("records.db.before-restore-*"))
+        assert asides, "the former store was not kept"
+        assert not Path(paths.store + ".restoring").exists()
+
+
+def _a_store_that_forgot_since_its_backup(root: Path) -> str:
+    """Two records, a backup of both, and one of them forgotten after it; its ID."""
+    from mash_plugin.memory.forget import remove_record
+    from mash_plugin.records.model import Body, Evidence, Revision, Scope
+    from mash_plugin.store.changes import insert_record
+    from mash_plugin.store.operations import identity_of
+
+    paths = home(root)
+    store = open_store(paths, NOW)
+    evidence = Evidence("claude-code-s-1", "m", "So.", "report", "user", "person", "So.")
+    body = Body("fact", "current", "It is so.", "tests", reported_by="somebody")
+    with store.writing() as db:
+        owner = identity_of(db).owner
+        for record_id in ("kept", "gone"):
+            first = Revision(1, body, NOW, (evidence,))
+            insert_record(db, record_id, owner, Scope("personal"), first, b"", ("so", ""))
+    backup.make(store, paths.backups, NOW)
+    with store.writing() as db:
+        remove_record(db, "gone", NOW)
+    close(store)
+    return "gone"
