@@ -2,8 +2,10 @@
 
 import os
 import re
+import signal
 import subprocess
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import NamedTuple
 
 from mash_plugin.agents.plugin import QUIET
@@ -28,14 +30,7 @@ def ask(command: list[str], environ: Mapping[str, str], timeout_s: float = TIMEO
     """What one of the host's commands prints; raises Internal when it fails or takes too long."""
     shown = " ".join([os.path.basename(command[0]), *command[1:]])
     try:
-        done = subprocess.run(
-            command,
-            env={**environ, **QUIET},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=timeout_s,
-            check=False,
-        )
+        done = run_bounded(command, {**environ, **QUIET}, timeout_s)
     except subprocess.TimeoutExpired:
         raise Internal(f"`{shown}` gave no answer in {timeout_s:g} s.") from None
     except OSError as error:
@@ -44,6 +39,35 @@ def ask(command: list[str], environ: Mapping[str, str], timeout_s: float = TIMEO
         said = " ".join((done.stderr or done.stdout).decode("utf-8", "replace").split())
         raise Internal(f"`{shown}` failed: {said[-300:]}.")
     return done.stdout.decode("utf-8", "replace")
+
+
+def run_bounded(
+    command: list[str], environ: Mapping[str, str], timeout_s: float
+) -> subprocess.CompletedProcess[bytes]:
+    """Run a command to its end, or end it with all that it started; raises TimeoutExpired.
+
+    Hosts come as a script that starts the program: were only the script ended, the program
+    would hold the pipes, and reading them would never end.
+    """
+    with subprocess.Popen(
+        command,
+        env=dict(environ),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    ) as process:
+        try:
+            out, err = process.communicate(timeout=timeout_s)
+        finally:
+            end_group(process.pid)
+    return subprocess.CompletedProcess(command, process.returncode, out, err)
+
+
+def end_group(leader: int) -> None:
+    """End a process that leads its own group, and what is left of the group."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(leader, signal.SIGKILL)
 
 
 def version_of(client: str, environ: Mapping[str, str]) -> Version:

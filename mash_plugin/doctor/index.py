@@ -17,6 +17,7 @@ from mash_plugin.chats.switches import why_unread
 from mash_plugin.chats.transcripts import first_lines
 from mash_plugin.doctor.finding import Finding, Severity
 from mash_plugin.doctor.machine import Machine
+from mash_plugin.doctor.words import many
 from mash_plugin.errors import MashError
 from mash_plugin.store.forgotten import Marks
 from mash_plugin.store.rewrite import marks_of
@@ -50,7 +51,7 @@ def check_index(machine: Machine) -> Iterator[Finding]:
         return
     waiting, size = _waiting(machine, known)
     if waiting:
-        text = f"{waiting} chats ({size / 1e6:,.1f} MB) wait to be read"
+        text = f"{many(waiting, 'chat')} ({size / 1e6:,.1f} MB) still to be read"
         why = "they are neither found nor cited until then; the daemon reads them while it runs"
         severity: Severity = "warning" if waiting >= BACKLOG_FILES else "note"
         yield Finding("index-backlog", severity, text, why, "mash index")
@@ -62,7 +63,7 @@ def check_compressed(machine: Machine) -> Iterator[Finding]:
     """Transcripts that no reader of ours opens."""
     number = count_compressed(transcript_roots(machine.settings, machine.environ))
     if number:
-        text = f"{number} chats are compressed (.jsonl.zst) and are not read"
+        text = f"{many(number, 'chat')} compressed (.jsonl.zst) and not read"
         why = "Codex does that where it is told to; unpacked ones are read"
         yield Finding("chats-compressed", "note", text, why, "zstd -d FILE.jsonl.zst")
 
@@ -77,7 +78,7 @@ def check_leftovers(machine: Machine) -> Iterator[Finding]:
     ]
     if names:
         total = sum(os.path.getsize(name) for name in names)
-        text = f"{len(names)} databases that were set aside take {total / 1e6:,.1f} MB"
+        text = f"{many(len(names), 'database')} set aside, {total / 1e6:,.1f} MB"
         why = "they are kept for you to look at; nothing reads them, and they hold old text"
         yield Finding("set-aside", "note", text, why, f"rm {join(names)}")
 
@@ -96,16 +97,16 @@ def _queues(machine: Machine, db: Connection) -> Iterator[Finding]:
         "SELECT count(*) FROM publication WHERE done_at IS NULL AND queued_at < :at", day_ago
     ) or (0,)
     if unsent:
-        text = f"{unsent} records wait for more than a day to be published"
+        text = f"{many(unsent, 'record')} waiting for more than a day to be published"
         yield Finding("publication-backlog", "warning", text, "the group does not see them yet")
     (failed,) = db.one("SELECT count(*) FROM backfill_items WHERE status = 'failed'") or (0,)
     if failed:
-        text = f"the review of {failed} earlier chats failed"
+        text = f"the review of {many(failed, 'earlier chat')} failed"
         yield Finding("backfill-failed", "note", text, "they stay to be done", "mash backfill")
     overdue = {"at": machine.now - 2 * DAY_MS}
     (hidden,) = db.one("SELECT count(*) FROM records WHERE hidden_at < :at", overdue) or (0,)
     if hidden:
-        text = f"{hidden} records that agents asked to forget are overdue to be removed"
+        text = f"{many(hidden, 'record')} that agents asked to forget, overdue to be removed"
         why = "the daemon removes them a day later, when it runs"
         yield Finding("removal-overdue", "warning", text, why, "mash daemon restart")
 

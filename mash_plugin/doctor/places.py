@@ -1,5 +1,6 @@
 """The folders, the socket and who else may look into them."""
 
+import json
 import os
 import shlex
 import stat
@@ -27,8 +28,26 @@ def check_pins(machine: Machine) -> Iterator[Finding]:
             "it tells hooks and tools where the memory lies, whatever their environment says",
             "mash init",
         )
+    elif paths.home is None and not _names_folders(pin_file()):
+        yield Finding(
+            "pins-unreadable",
+            "error",
+            f"{pin_file()} cannot be read, or names no folders",
+            "the memory is looked for in the ordinary places, where it may not be",
+            f"{_move_aside(pin_file())} && mash init",
+        )
     else:
         yield Finding("places", "ok", f"data {paths.data}, run {paths.run}")
+
+
+def _names_folders(path: str) -> bool:
+    try:
+        with open(path, encoding="utf-8") as file:
+            pins = json.load(file)
+    except (OSError, ValueError):
+        return False
+    named = [pins.get(key) for key in ("config", "data")] if isinstance(pins, dict) else [None]
+    return all(isinstance(path, str) and os.path.isabs(path) for path in named)
 
 
 def check_run_folder(machine: Machine) -> Iterator[Finding]:

@@ -10,8 +10,10 @@ from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
 
+from mash_plugin.agents.listing import run_bounded
 from mash_plugin.doctor.finding import Finding, Repair
 from mash_plugin.doctor.machine import Machine
+from mash_plugin.doctor.words import many
 from mash_plugin.errors import Internal
 
 INTERPRETER_TIMEOUT_S = 10
@@ -87,7 +89,8 @@ def check_environments(machine: Machine) -> Iterator[Finding]:
             shutil.rmtree(path)
         return f"removed {', '.join(map(str, old))}"
 
-    text = f"{len(old)} environments of former versions are left: {', '.join(p.name for p in old)}"
+    names = ", ".join(path.name for path in old)
+    text = f"{many(len(old), 'environment')} of former versions left: {names}"
     command = f"rm -r {shlex.join(map(str, old))}"
     why = "nothing runs from them; they only take room"
     yield Finding("environments-left", "note", text, why, command, Repair(drop))
@@ -128,13 +131,7 @@ def _examined(path: str, command: str) -> Finding:
 
 def _run(path: str) -> str:
     try:
-        done = subprocess.run(
-            [path, "-I", "-c", _PROBE],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=INTERPRETER_TIMEOUT_S,
-            check=False,
-        )
+        done = run_bounded([path, "-I", "-c", _PROBE], os.environ, INTERPRETER_TIMEOUT_S)
     except subprocess.TimeoutExpired:
         raise Internal(f"gave no answer in {INTERPRETER_TIMEOUT_S} s") from None
     except OSError as error:

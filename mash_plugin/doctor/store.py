@@ -1,18 +1,19 @@
 """The record store: whether it opens, whether its pages and every record are whole."""
 
+import os
 import time
 from collections.abc import Iterator
 from shlex import join, quote
 
 from mash_plugin.doctor.finding import Finding
 from mash_plugin.doctor.machine import Machine
-from mash_plugin.doctor.words import own_words
+from mash_plugin.doctor.words import many, own_words
 from mash_plugin.render.text import local_date
 from mash_plugin.store.records import get_head, load_head, load_revision
 from mash_plugin.store.sqlite import Connection
 
 COUNTED = {"records": "records", "revisions": "revisions of them", "evidence": "quotes"}
-BUDGET_S = 2.0
+ALL = "mash doctor --category store"
 NAMED = 5
 FUTURE_MS = 10 * 60 * 1000
 """Clocks of two machines differ by less."""
@@ -47,20 +48,20 @@ def check_store(machine: Machine) -> Iterator[Finding]:
 
 
 def check_records(machine: Machine) -> Iterator[Finding]:
-    """The checksum of every revision, the newest first, for two seconds at most."""
+    """The checksum of every revision, the newest first, for as long as there is time."""
     if not machine.has_store:
         return
     with machine.reading(machine.paths.store) as db:
-        checked, total, damaged = _damaged(db)
+        checked, total, damaged = _damaged(db, machine.record_time_s)
     if damaged:
         shown = ", ".join(damaged[:NAMED]) + (", ..." if len(damaged) > NAMED else "")
-        text = f"{len(damaged)} records are damaged and left out: {shown}"
+        text = f"{many(len(damaged), 'record')} damaged and left out: {shown}"
         why = "their text no longer fits its checksum"
         if machine.report.last_backup:
             why += "; a backup may hold them whole: `mash restore` brings that state back"
         yield Finding("records-damaged", "error", text, why, f"mash forget-record {damaged[0]}")
     elif checked < total:
-        text = f"the newest {checked} of {total} records are whole; the others were not looked at"
+        text = f"the newest {checked} of {total} records are whole; `{ALL}` looks at all"
         yield Finding("records", "ok", text)
     else:
         yield Finding("records", "ok", f"the checksums of all {total} records hold")
@@ -75,7 +76,7 @@ def check_evidence(machine: Machine) -> Iterator[Finding]:
             "SELECT count(*) FROM records WHERE evidence_stale = 1 AND retired = 0"
         ) or (0,)
     if stale:
-        text = f"{stale} records rest on words that changed in their chats since"
+        text = f"{many(stale, 'record')} resting on words that changed in their chats since"
         why = "they are not recalled by themselves any more"
         yield Finding("evidence-stale", "note", text, why, "mash records --all")
 
@@ -101,17 +102,18 @@ def clock_findings(now: int, newest: int | None, future: int) -> Iterator[Findin
         why = "dates of new records will be wrong, and backups are not made in time"
         yield Finding("clock-wild", "error", f"the clock says {shown}", why, fix)
     elif future:
-        text = f"{future} records are dated after now, {shown}; the last {local_date(newest)}"
+        last = local_date(newest)
+        text = f"{many(future, 'record')} dated after now, {shown}; the last {last}"
         why = "the clock was wrong when they were saved, or is wrong now"
         yield Finding("records-of-the-future", "warning", text, why, fix)
     else:
         yield Finding("clock", "ok", f"the clock says {shown}")
 
 
-def _damaged(db: Connection) -> tuple[int, int, list[str]]:
+def _damaged(db: Connection, time_s: float) -> tuple[int, int, list[str]]:
     """How many records were looked at, how many there are, and the IDs of damaged ones."""
     rows = db.all("SELECT record_id FROM records WHERE hidden_at IS NULL ORDER BY recorded_at DESC")
-    end = time.monotonic() + BUDGET_S
+    end = time.monotonic() + time_s
     damaged: list[str] = []
     for number, (record_id,) in enumerate(rows):
         if time.monotonic() > end:
@@ -146,4 +148,7 @@ def _begin_anew(machine: Machine) -> str:
 
 
 def _make_writable(machine: Machine) -> str:
-    return f"chmod u+rwX {join([machine.paths.data, machine.paths.store])}"
+    data = machine.paths.data
+    if os.statvfs(data).f_flag & os.ST_RDONLY:
+        return f'sudo mount -o remount,rw "$(df -P {quote(data)} | tail -1 | cut -d% -f2 | xargs)"'
+    return f"chmod u+rwX {join([data, machine.paths.store])}"

@@ -1,6 +1,11 @@
-"""Messages of other parts in the doctor's own words."""
+"""How the doctor puts things: numbers with their words, and other parts' messages."""
 
 import re
+
+
+def many(number: int, word: str) -> str:
+    """The number and the word: `1 chat`, `2 chats`."""
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"
 
 
 def own_words(message: str) -> str:

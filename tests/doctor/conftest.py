@@ -1,5 +1,6 @@
 """A person whose memory something happens to."""
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,13 +13,24 @@ from tests.support.saved import begin, save
 NOWHERE = "http://127.0.0.1:9"
 
 
+@pytest.fixture(scope="session")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Home:
+    """A home that was set up once, to be copied: setting up takes longer than most tests."""
+    made = Home(tmp_path_factory.mktemp("prepared") / "person", NOWHERE, NOWHERE)
+    made.mash("init", "--yes", "--no-agents", "--no-index")
+    made.mash("daemon", "stop")
+    return made
+
+
 @pytest.fixture
-def home(tmp_path: Path) -> Iterator[Home]:
+def home(tmp_path: Path, prepared: Home) -> Iterator[Home]:
     """Set up, with no agent on PATH: most faults have nothing to do with them."""
     made = Home(tmp_path / "person", NOWHERE, NOWHERE)
     with_clients = made.environment["PATH"]
     made.environment["PATH"] = f"{with_clients.split(':')[0]}:/usr/bin:/bin"
-    made.mash("init", "--yes", "--no-agents", "--no-index")
+    shutil.copytree(prepared.mash_home, made.mash_home)
+    config = made.mash_home / "config.toml"
+    config.write_text(config.read_text().replace(str(prepared.root), str(made.root)))
     yield made
     end_processes_of(made.root)
 

@@ -9,11 +9,13 @@ from pathlib import Path
 import pytest
 
 from mash_plugin.agents import listing
+from mash_plugin.agents.codex import setup as codex
 from mash_plugin.agents.listing import TRIED
 from mash_plugin.errors import Internal
 from tests.cli.test_chats_commands import write_chat
 from tests.doctor.examined import examined, findings, is_gone, mend, named, shell
 from tests.support.homes import Home, clients_folder
+from tests.support.processes import processes_of
 from tests.support.trust_hooks import trust_hooks
 
 INIT = "mash init --yes --no-index"
@@ -151,13 +153,26 @@ def test_an_agent_that_says_nothing_useful_is_a_warning(equipped: Home) -> None:
 def test_an_agent_that_never_answers_costs_no_more_than_its_time_out(
     equipped: Home,
 ) -> None:
-    hanging = client(equipped, "claude", "exec tail -f /dev/null")
+    # As a script that starts the program: its child holds the pipes after its end.
+    hanging = client(equipped, "claude", "tail -f /dev/null; true")
     command = [hanging["PATH"].partition(":")[0] + "/claude", "--version"]
     began = time.monotonic()
     with pytest.raises(Internal, match=r"gave no answer in 0\.2 s"):
         listing.ask(command, equipped.environment, timeout_s=0.2)
     assert time.monotonic() - began < 5
     assert listing.TIMEOUT_S <= 10
+    assert "tail -f" not in "".join(processes_of(equipped.root).values())
+
+
+def test_an_app_server_that_never_answers_is_ended_with_all_it_started(
+    equipped: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hanging = client(equipped, "codex", "tail -f /dev/null; true")
+    monkeypatch.setattr(codex, "APP_SERVER_TIMEOUT_S", 0.2)
+    place = codex.find_place(equipped.environment | hanging)
+    with pytest.raises(Internal, match="gave no list of hooks"):
+        codex.hook_trust(place, equipped.environment)
+    assert "tail -f" not in "".join(processes_of(equipped.root).values())
 
 
 def test_a_chat_without_hooks_is_told_once_an_agent_was_used(equipped: Home) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from mash_plugin.doctor import disk
+from mash_plugin.doctor.store import check_store
 from mash_plugin.paths import find_paths
 from mash_plugin.store.open import open_store
 from tests.doctor.machines import NOW, machine_at
@@ -108,3 +109,16 @@ def test_a_low_and_a_full_disk_are_told_apart_and_room_ends_it(small: Path) -> N
     assert "records.db" in shown.stdout
     filler.unlink()
     assert [one.name for one in disk.check_space(machine_at(small))] == ["disk-low"]
+
+
+@needs_root
+def test_a_read_only_disk_is_read_and_the_printed_command_makes_it_writable(small: Path) -> None:
+    paths = find_paths({"MASH_HOME": str(small / "mash")})
+    open_store(paths, NOW).close()
+    subprocess.run(["mount", "-o", "remount,ro", str(small)], check=True, timeout=30)
+    (found,) = check_store(machine_at(small))
+    assert (found.name, found.severity) == ("store-read-only", "error")
+    assert "nothing is saved" in found.why
+    line = found.next.removeprefix("sudo ")
+    subprocess.run(["sh", "-c", line], check=True, timeout=30)
+    assert [one.name for one in check_store(machine_at(small))] == ["store"]

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 import shutil
 import statistics
 from pathlib import Path
@@ -9,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from mash_plugin.cli.doctor import NAMES
+from mash_plugin.cli.main import COMMANDS
+from mash_plugin.doctor import examination
 from mash_plugin.doctor.examination import CATEGORIES, Found, _safely, repair, worst
 from mash_plugin.doctor.finding import Finding, Repair
 from mash_plugin.doctor.machine import Machine
@@ -119,6 +122,14 @@ def test_without_fix_the_command_line_says_what_fix_would_do(home: Home) -> None
     done = home.mash("doctor", "--fix")
     assert f"memory-open: closed {home.mash_home}/data to other users" in done.out
     assert done.code == 0
+
+
+def test_every_command_that_a_finding_names_is_one() -> None:
+    files = Path(examination.__file__).parent.glob("*.py")
+    text = "\n".join(file.read_text() for file in files)
+    named = set(re.findall(r"""[`"']mash ([a-z][a-z-]+)""", text))
+    assert named <= set(COMMANDS), named - set(COMMANDS)
+    assert {"rebind", "restore", "init", "daemon", "backup", "forget-record"} <= named
 
 
 def test_the_names_of_the_option_are_the_categories() -> None:

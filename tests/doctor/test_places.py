@@ -8,6 +8,7 @@ import pytest
 
 from mash_plugin.doctor import places
 from tests.doctor.examined import fix, mend, named
+from tests.doctor.machines import machine_at
 from tests.support.homes import Home
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="root-only: gives files to another user")
@@ -109,13 +110,17 @@ def test_a_folder_of_another_user_is_named_with_the_command_that_takes_it_back(h
 def test_a_missing_note_of_the_places_asks_for_init(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    from tests.doctor.machines import machine_at
-
     monkeypatch.setattr(places, "pin_file", lambda: str(tmp_path / "paths.json"))
     machine = machine_at(tmp_path)
     ordinary = machine_at(tmp_path, home=None)
     assert [one.name for one in places.check_pins(machine)] == ["places"]
     (missing,) = places.check_pins(ordinary)
     assert (missing.name, missing.next) == ("pins-missing", "mash init")
-    (tmp_path / "paths.json").write_text("{}")
+    pins = tmp_path / "paths.json"
+    for broken in ("", "[]", "{}", '{"data": "here", "config": "/there"}'):
+        pins.write_text(broken)
+        (unreadable,) = places.check_pins(ordinary)
+        assert (unreadable.name, unreadable.severity) == ("pins-unreadable", "error")
+        assert unreadable.next == f"mv {pins} {pins}.moved && mash init"
+    pins.write_text('{"data": "/here", "config": "/there"}')
     assert [one.name for one in places.check_pins(ordinary)] == ["places"]

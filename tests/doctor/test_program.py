@@ -41,7 +41,9 @@ def test_a_vanished_interpreter_of_the_hooks_comes_back_by_init(fresh: Home) -> 
     assert is_gone(fresh, "agents", "folder-differs")
 
 
-def test_an_interpreter_without_mash_and_one_that_hangs_are_told(fresh: Home) -> None:
+def test_an_interpreter_without_mash_an_old_one_and_one_of_another_version_are_told(
+    fresh: Home,
+) -> None:
     fresh.mash("init", "--yes", "--no-index")
     other = fresh.root / "python"
     other.write_text("#!/bin/sh\nexit 1\n")

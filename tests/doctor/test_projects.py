@@ -53,7 +53,7 @@ def test_records_of_a_moved_project_follow_it_by_the_printed_command(
     assert recalled(home, new) == []
     found = named(home, "projects", "scope-orphaned")
     assert found["severity"] == "warning"
-    assert f"1 records belong to {old}, which is gone" in found["what"]
+    assert f"1 record of {old}, which is gone" in found["what"]
     assert found["next"] == f"mash rebind {old} {new}"
     code, shown = at_terminal(found["next"].split(), home.environment, home.home, ["y\n"])
     assert code == 0, shown
@@ -69,7 +69,7 @@ def test_fix_moves_records_only_when_a_person_says_so(moved: tuple[Home, Path, P
     command = ["mash", "doctor", "--category", "projects", "--fix"]
     code, shown = at_terminal(command, home.environment, home.home, ["y\n"])
     assert code == 0, shown
-    assert f"Move 1 records from {old} to {new}?" in " ".join(shown.split())
+    assert f"Move 1 record from {old} to {new}?" in " ".join(shown.split())
     assert [one["statement"] for one in recalled(home, new)] == [WORDS]
 
 

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from mash_plugin.doctor.store import clock_findings
+from mash_plugin.doctor.machine import Machine, Rendering
+from mash_plugin.doctor.store import check_records, clock_findings
+from mash_plugin.paths import find_paths
 from tests.doctor.examined import change_store, examined, fix, is_gone, mend, named, shell
 from tests.setup.terminals import at_terminal
 from tests.support.homes import Home
@@ -95,7 +97,7 @@ def test_a_record_that_does_not_fit_its_checksum_is_found_and_can_be_removed(kep
 
 def test_a_head_that_does_not_fit_its_revision_is_found(kept: Home) -> None:
     change_store(kept, "UPDATE records SET review = 'candidate'")
-    assert "1 records are damaged" in named(kept, "store", "records-damaged")["what"]
+    assert "1 record damaged" in named(kept, "store", "records-damaged")["what"]
     change_store(kept, "UPDATE records SET review = 'established'")
     assert is_gone(kept, "store", "records-damaged")
 
@@ -168,3 +170,13 @@ def test_the_store_is_whole_after_all_that(kept: Home) -> None:
     with sqlite3.connect(store_of(kept)) as store:
         assert store.execute("PRAGMA integrity_check").fetchone() == ("ok",)
     store.close()
+
+
+def test_records_that_there_is_no_time_for_are_counted(kept: Home) -> None:
+    paths = find_paths({"MASH_HOME": str(kept.mash_home)})
+    machine = Machine(
+        *(paths, {}, 0, lambda: Rendering("", {}), lambda: None),
+        record_time_s=0.0,
+    )
+    (found,) = check_records(machine)
+    assert found.what.startswith("the newest 0 of 1 records are whole")

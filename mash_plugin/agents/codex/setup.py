@@ -24,6 +24,7 @@ from mash_plugin.agents.codex.listing import list_plugins as list_plugins
 from mash_plugin.agents.codex.listing import remove_command as remove_command
 from mash_plugin.agents.codex.permission import allow_saving as allow_saving
 from mash_plugin.agents.codex.permission import may_save as may_save
+from mash_plugin.agents.listing import end_group
 from mash_plugin.agents.plugin import (
     MARKETPLACE,
     PLUGIN,
@@ -181,14 +182,15 @@ def _hooks_list(client: str, folder: str, environ: Mapping[str, str]) -> list[di
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
+            start_new_session=True,
         ) as process:
-            timer = threading.Timer(APP_SERVER_TIMEOUT_S, process.kill)
+            timer = threading.Timer(APP_SERVER_TIMEOUT_S, end_group, [process.pid])
             timer.start()
             try:
                 return _ask(process.stdin, process.stdout, requests)
             finally:
                 timer.cancel()
-                process.kill()
+                end_group(process.pid)
     except (OSError, ValueError, KeyError) as error:  # also of closing a pipe that broke
         raise Internal(
             f"`codex app-server` gave no list of hooks ({error}). Type /hooks in codex."
