@@ -41,6 +41,7 @@ from mash_plugin.protocol.review import (
     read_review,
     review_tool,
 )
+from mash_plugin.render.text import inert_json
 
 SKILLS = ", ".join(f"`{name}`" for name in wording.SKILLS)
 INSTRUCTIONS = f"""\
@@ -187,7 +188,7 @@ def _call_bound(
 
 def _result(body: dict[str, Any], *, is_error: bool) -> types.CallToolResult:
     return types.CallToolResult(
-        content=[types.TextContent(text=orjson.dumps(body).decode())],
+        content=[types.TextContent(text=inert_json(orjson.dumps(body).decode()))],
         structured_content=body,
         is_error=is_error,
     )

@@ -3,6 +3,7 @@
 import re
 from functools import cache
 
+from mash_plugin.normal_form import normal_form
 from mash_plugin.records.model import Body
 
 _MARKS = (
@@ -28,7 +29,12 @@ _INVISIBLE = (
 def reads_like_instruction(body: Body) -> bool:
     """Whether a text of the body looks like an instruction to an agent or hides characters."""
     marks, invisible = _patterns()
-    return any(marks.search(text) or invisible.search(text) for text in body.texts)
+    return any(marks.search(_as_read(text)) or invisible.search(text) for text in body.texts)
+
+
+def _as_read(text: str) -> str:
+    """Whatever its spaces and letter forms, the words that a reader sees."""
+    return " ".join(normal_form("NFKC", text).split())
 
 
 @cache

@@ -36,6 +36,15 @@ def json_line(value: dict[str, object] | str) -> str:
     return compact_json(value).translate(_MARKUP)
 
 
+def inert_json(text: str) -> str:
+    """The same JSON without markup and what is not seen: those stand in it as \\uXXXX."""
+    text = text.translate(_MARKUP)
+    if text.isascii():
+        return text
+    breaks = "\x85\u2028\u2029"
+    return re.sub(f"{_UNSEEN}|[{breaks}]", lambda found: json.dumps(found[0])[1:-1], text)
+
+
 def local_date(at_ms: object) -> str:
     """A moment in the machine's time zone, with its offset from UTC; "unknown" for none."""
     if not isinstance(at_ms, int):

@@ -11,7 +11,7 @@ from tests.support.tmux import Terminal
 
 pytestmark = pytest.mark.timeout(240)
 SAID = "Amounts in src/ledger.py stay integers, that's decided."
-LEAD = 'Memory that names "src/ledger.py" (mash).'
+LEAD = 'Memory that names "src/ledger.py" (mash):'
 
 
 @pytest.mark.spec("R-123", "R-131")
