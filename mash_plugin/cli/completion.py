@@ -51,6 +51,11 @@ def remove_completions(environ: Mapping[str, str]) -> list[Path]:
     return removed
 
 
+def written_completions(environ: Mapping[str, str]) -> list[Path]:
+    """The scripts that `--install` wrote."""
+    return [file for file in _places(environ).values() if _folders_made(file) is not None]
+
+
 def _own_shell() -> str:
     name = os.path.basename(os.environ.get("SHELL", ""))
     if name not in _places(os.environ):

@@ -1,11 +1,13 @@
 """`mash uninstall`: the agents as they were before."""
 
 import json
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.setup.test_init import CLAUDE_SETTINGS, CODEX_SETTINGS, settle
+from tests.setup.test_init import CLAUDE_SETTINGS, CODEX_SETTINGS, settle, snapshot
 from tests.support.homes import Home, clients_folder
 from tests.support.processes import daemons_of
 from tests.support.trust_hooks import trust_hooks
@@ -121,6 +123,8 @@ def test_a_second_uninstall_is_content(home: Home) -> None:
     done = home.mash("uninstall", "--yes")
     assert done.code == 0
     assert "plugin removed" not in done.out
+    assert "Nothing of mash is left in any agent, nor of its program." in done.out
+    assert "This would go" not in home.mash("uninstall", "--dry-run").out
 
 
 def test_places_of_other_environments_are_cleaned_as_well(home: Home, tmp_path: Path) -> None:
@@ -153,14 +157,14 @@ def test_settings_that_mash_never_touched_are_skipped(home: Home) -> None:
     assert done.code == 0, done
     assert done.err == ""
     assert "Restart" not in done.out
-    assert "mash was set up in no agent." in done.out
+    assert "Nothing of mash is left in any agent" in done.out
     assert (home.claude / "settings.json").read_text() == with_comment
 
 
 def test_uninstall_says_what_stays_and_how_it_goes(home: Home) -> None:
     home.mash("init", "--yes", "--no-index", "--no-agents")
     done = home.mash("uninstall", "--yes")
-    assert "mash was set up in no agent." in done.out
+    assert "Nothing of mash is left in any agent" in done.out
     assert f"  rm -r {home.mash_home}" in done.out.splitlines()
     assert home.run("sh", "-c", done.out.splitlines()[-1]).code == 0
     assert "There is no memory here." in home.mash("uninstall", "--yes").out
@@ -177,3 +181,124 @@ def test_a_link_made_under_another_home_goes_too(home: Home) -> None:
     (envs / "links.json").write_text(json.dumps([str(link)]))
     assert home.mash("uninstall", "--yes").code == 0
     assert not link.is_symlink()
+
+
+def test_a_dry_run_names_all_that_would_go_and_changes_nothing(home: Home) -> None:
+    settle(home)
+    home.mash("init", "--yes", "--no-index")
+    home.mash("completion", "fish", "--install")
+    before = snapshot(home.claude, home.codex, home.mash_home, home.home)
+    done = home.mash("uninstall", "--dry-run", "--data")
+    assert done.code == 0, done
+    for part in (
+        f"in Claude Code ({home.claude / 'settings.json'})",
+        f"in Codex ({home.codex / 'config.toml'})",
+        "the running daemon",
+        "completions/mash.fish",
+        str(home.mash_home / "data/marketplace"),
+        f"MEMORY: {home.mash_home / 'data/records.db'}",
+        "Nothing was changed.",
+    ):
+        assert part in done.out, part
+    assert snapshot(home.claude, home.codex, home.mash_home, home.home) == before
+    assert daemons_of(home.root)
+    assert "MEMORY" not in home.mash("uninstall", "--dry-run").out
+    home.mash("uninstall", "--yes", "--data")
+    assert not list(home.home.rglob("mash*"))
+
+
+def cut_after_the_marketplace(home: Home) -> None:
+    """As an installation leaves it that was killed between its two commands."""
+    home.run("claude", "plugin", "uninstall", "mash@mash", "--scope", "user")
+    home.run("codex", "plugin", "remove", "mash@mash")
+
+
+def cut_before_anything(home: Home) -> None:
+    """As one leaves it that was killed with the note just written."""
+    memos = (home.mash_home / "data/setup.json").read_bytes()
+    home.mash("uninstall", "--yes")
+    (home.mash_home / "data/setup.json").write_bytes(memos)
+
+
+def entries_removed_by_hand(home: Home) -> None:
+    """The person took the entries out; caches and the rest are still there."""
+    (home.claude / "settings.json").write_text(CLAUDE_SETTINGS)
+    (home.codex / "config.toml").write_text(CODEX_SETTINGS)
+
+
+def note_is_lost(home: Home) -> None:
+    (home.mash_home / "data/setup.json").unlink()
+
+
+def store_is_damaged(home: Home) -> None:
+    home.mash("daemon", "stop")
+    for name in ("records.db", "chats.db"):
+        (home.mash_home / "data" / name).write_bytes(b"no database" * 5000)
+
+
+def settings_of_mash_are_broken(home: Home) -> None:
+    (home.mash_home / "config.toml").write_text("[chats\n")
+
+
+@pytest.mark.spec("R-155")
+@pytest.mark.parametrize(
+    "half",
+    [
+        cut_after_the_marketplace,
+        cut_before_anything,
+        entries_removed_by_hand,
+        note_is_lost,
+        store_is_damaged,
+        settings_of_mash_are_broken,
+    ],
+)
+def test_what_is_half_there_goes_as_well(home: Home, half: Callable[[Home], None]) -> None:
+    settle(home)
+    home.mash("init", "--yes", "--no-index")
+    half(home)
+    done = home.mash("uninstall", "--yes", "--data")
+    assert done.code == 0, done
+    # Claude Code's own commands put its file into their order.
+    claude = json.loads((home.claude / "settings.json").read_text())
+    assert claude == json.loads(CLAUDE_SETTINGS)
+    assert (home.codex / "config.toml").read_text() == CODEX_SETTINGS
+    assert not list(home.root.glob("c*/plugins/cache/*"))
+    assert not home.mash_home.exists()
+    assert not daemons_of(home.root)
+
+
+def test_an_agent_that_is_gone_with_its_folder_is_forgotten(home: Home) -> None:
+    settle(home)
+    home.mash("init", "--yes", "--no-index")
+    shutil.rmtree(home.codex)
+    done = home.mash("uninstall", "--yes")
+    assert done.code == 0, done
+    assert not home.codex.exists()
+    assert not (home.mash_home / "data/setup.json").exists()
+    assert (home.claude / "settings.json").read_text() == CLAUDE_SETTINGS
+
+
+def test_a_plugin_of_our_name_from_elsewhere_is_left_alone(home: Home, tmp_path: Path) -> None:
+    settle(home)
+    theirs = tmp_path / "theirs"
+    home.mash("init", "--yes", "--no-index")
+    shutil.copytree(home.mash_home / "data/marketplace", theirs)
+    home.mash("uninstall", "--yes")
+    home.run("codex", "plugin", "marketplace", "add", str(theirs))
+    home.run("codex", "plugin", "add", "mash@mash")
+    before = (home.codex / "config.toml").read_text()
+    assert "mash@mash" in before
+    done = home.mash("uninstall", "--yes")
+    assert done.code == 0, done
+    assert "left alone. To remove it: codex plugin remove mash@mash" in done.out
+    assert (home.codex / "config.toml").read_text() == before
+
+
+def test_files_of_the_person_in_our_folder_stay(home: Home) -> None:
+    home.mash("init", "--yes", "--no-index", "--no-agents")
+    export = home.mash_home / "data/my export.gz"
+    export.write_bytes(b"mine")
+    done = home.mash("uninstall", "--yes", "--data")
+    assert done.code == 0, done
+    assert f"Left alone, since mash did not make it: {export}" in done.out
+    assert [path for path in home.mash_home.rglob("*") if path.is_file()] == [export]
