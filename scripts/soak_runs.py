@@ -17,6 +17,7 @@ from tests.support.backfill_place import FAILPOINTS as POINTS
 from tests.support.backfill_place import LONGEST_S as SHORT_S
 from tests.support.backfill_place import BackfillPlace
 from tests.support.daemons import Place
+from tests.support.killed_transfers import kill_imports, kill_restores
 from tests.support.migrating import FAILPOINTS, LONGEST_S, cut, schemas, write_migrations
 from tests.support.schema_fixtures import fixtures, newest, unpack
 
@@ -116,8 +117,24 @@ def _killed_backfills(person: BackfillPlace, runs: int, chance: random.Random) -
     return 0
 
 
+def transfer(options: Sequence[str]) -> int:
+    """Imports and restores, killed at each failpoint and at random moments."""
+    parser = argparse.ArgumentParser(prog="scripts/soak transfer", description=transfer.__doc__)
+    parser.add_argument("--runs", type=int, default=200, metavar="N", help="kills of each")
+    parser.add_argument("--seed", type=int, default=1, help="of the moments")
+    chosen = parser.parse_args(options)
+    chance = random.Random(chosen.seed)  # noqa: S311 - only chooses the moment
+    with tempfile.TemporaryDirectory() as folder:
+        found = kill_imports(Path(folder), chosen.runs, chance)
+        found += kill_restores(Path(folder), chosen.runs, chance)
+    for state, times in sorted(found.items()):
+        print(f"{times:6} kills of {state}")
+    return 0
+
+
 SOAKS: dict[str, Callable[[Sequence[str]], int]] = {
     "backfill": backfill,
     "lifecycle": lifecycle,
     "migration": migration,
+    "transfer": transfer,
 }

@@ -6,9 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mash_plugin.store import backup
 from mash_plugin.store.checks import store_report
-from mash_plugin.store.open import open_store
 from mash_plugin.store.restore import restore
 from tests.conftest import NOW, Memory
 from tests.support.cut_transfers import (
@@ -16,12 +14,12 @@ from tests.support.cut_transfers import (
     MODES,
     RESTORE_POINTS,
     TABLES,
-    close,
     empty,
     home,
     run,
     state_of,
 )
+from tests.support.killed_transfers import forget_since_backup, records_of
 from tests.transfer.conftest import Json, a_memory, export, rows_of, take_in
 
 KILLS = 20
@@ -79,7 +77,7 @@ def test_kills_at_every_point_of_a_restore_lose_nothing_and_bring_back_nothing_f
     tmp_path: Path,
 ) -> None:
     lived = tmp_path / "lived"
-    gone = _a_store_that_forgot_since_its_backup(lived)
+    forget_since_backup(home(lived))
     root = tmp_path / "cut"
     for number, point in enumerate(islice(cycle(RESTORE_POINTS), KILLS)):
         shutil.rmtree(root, ignore_errors=True)
@@ -90,39 +88,10 @@ def test_kills_at_every_point_of_a_restore_lose_nothing_and_bring_back_nothing_f
             report = store_report(paths)
             assert (report.state, bool(report.restore_command)) == ("missing", True)
         else:
-            store = open_store(paths, NOW)
-            assert store.problem is None
-            close(store)
+            assert records_of(paths) == {"kept"}, point
         done = restore(paths, None, NOW)
         assert done.forgotten_again is not None, number
-        store = open_store(paths, NOW)
-        with store.reading() as db:
-            assert db.all("SELECT record_id FROM records") == [("kept",)], point
-            assert (gone,) in db.all("SELECT record_id FROM record_tombstones"), point
-        close(store)
+        assert records_of(paths) == {"kept"}, point
         asides = list(Path(paths.data).glob("records.db.before-restore-*"))
         assert asides, "the former store was not kept"
         assert not Path(paths.store + ".restoring").exists()
-
-
-def _a_store_that_forgot_since_its_backup(root: Path) -> str:
-    """Two records, a backup of both, and one of them forgotten after it; its ID."""
-    from mash_plugin.memory.forget import remove_record
-    from mash_plugin.records.model import Body, Evidence, Revision, Scope
-    from mash_plugin.store.changes import insert_record
-    from mash_plugin.store.operations import identity_of
-
-    paths = home(root)
-    store = open_store(paths, NOW)
-    evidence = Evidence("claude-code-s-1", "m", "So.", "report", "user", "person", "So.")
-    body = Body("fact", "current", "It is so.", "tests", reported_by="somebody")
-    with store.writing() as db:
-        owner = identity_of(db).owner
-        for record_id in ("kept", "gone"):
-            first = Revision(1, body, NOW, (evidence,))
-            insert_record(db, record_id, owner, Scope("personal"), first, b"", ("so", ""))
-    backup.make(store, paths.backups, NOW)
-    with store.writing() as db:
-        remove_record(db, "gone", NOW)
-    close(store)
-    return "gone"
