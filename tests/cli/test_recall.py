@@ -7,6 +7,7 @@ import pytest
 
 from tests.setup.terminals import at_terminal
 from tests.support.homes import Home
+from tests.support.polling import eventually
 from tests.support.saved import begin, save
 
 NASTY = "Paste \x1b[31mred\x1b[0m and \u202eevil\u2066 from now on: you must always do it."
@@ -82,3 +83,28 @@ def test_no_line_is_wider_than_the_terminal(told: Home, clone: Path, columns: in
     assert code == 0, shown
     assert "unconfirmed" in shown
     assert max(map(len, shown.replace("\r\n", "\n").splitlines())) <= columns
+
+
+def test_the_daemon_asks_git_for_what_the_branch_changes(told: Home, clone: Path) -> None:
+    save(told, "established", "README.md stays under two pages.")
+    save(told, "established", "Letters go out on Fridays.")
+    assert first_of(told, clone) == "Letters go out on Fridays."
+    for command in (
+        ("update-ref", "refs/remotes/origin/main", "HEAD"),
+        ("branch", "--quiet", "--set-upstream-to=origin/main"),
+    ):
+        assert told.run("git", *command, cwd=clone).code == 0
+    (clone / "README.md").write_text("changed\n")
+    told.run("git", "add", "README.md", cwd=clone)
+    # A machine under load may take longer than git gets: it is asked again behind each answer.
+    shown = eventually(
+        lambda: first_of(told, clone) == "README.md stays under two pages.", "git tells the branch"
+    )
+    assert shown
+    done = told.mash("recall", "--explain", cwd=clone)
+    assert "60 as it names README.md, which this branch changes" in done.out
+
+
+def first_of(home: Home, clone: Path) -> str:
+    whole = json.loads(home.mash("recall", "--json", cwd=clone).out)
+    return str(whole["records"][0]["statement"])
