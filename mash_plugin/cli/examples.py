@@ -90,6 +90,30 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     "mcp": (("mash mcp", "what the agents' settings start"),),
     "statusline": (("mash statusline", "the command for Claude Code's `statusLine`"),),
     "rebind": (("mash rebind ~/old/shop ~/work/shop", "after the folder was moved"),),
+    "capture-session": (
+        (
+            "mash capture-session --agent deskbot --session-id chat-12 \\\n"
+            "      --channel telegram:dm --source-kind chat \\\n"
+            "      --transcript chat.jsonl --config-dir ~/deskbot",
+            "when a chat has ended",
+        ),
+        (
+            "mash capture-session --agent deskbot --session-id stock-2026-11-30 \\\n"
+            "      --channel cron:stock --source-kind cron \\\n"
+            "      --plain stock.log --config-dir ~/deskbot",
+            "when a job has ended, well or not",
+        ),
+    ),
+    "consolidate": (
+        (
+            "mash consolidate --agent-id deskbot --drain-only \\\n      --config-dir ~/deskbot",
+            "every few minutes",
+        ),
+        (
+            "mash consolidate --agent-id deskbot --promote-only \\\n      --config-dir ~/deskbot",
+            "every night",
+        ),
+    ),
     "export": (
         ("mash export", "everything, into a new file here"),
         ("mash export --out /media/stick/mash.gz", "under a name of your own"),
@@ -125,6 +149,9 @@ def epilog_of(command: str) -> str | None:
     lines = EXAMPLES.get(command)
     if not lines:
         return None
-    width = max(len(typed) for typed, _ in lines)
-    shown = "\n".join(f"  {typed.ljust(width)}  {what}" for typed, what in lines)
+    width = max((len(typed) for typed, _ in lines if "\n" not in typed), default=0)
+    shown = "\n".join(
+        f"  {typed}\n      {what}" if "\n" in typed else f"  {typed.ljust(width)}  {what}"
+        for typed, what in lines
+    )
     return f"\b\nExamples:\n{shown}"

@@ -54,10 +54,11 @@ COMMANDS = {
     "rebind": ("mash_plugin.cli.rebind", "Let the records of a moved project follow it."),
     "export": ("mash_plugin.cli.export", "Write the whole memory, or a part, into one file."),
     "import": ("mash_plugin.cli.import_", "Take in an export, or another tool's memory."),
+    "capture-session": ("mash_plugin.cli.capture", "Keep a short record of a session that ended."),
+    "consolidate": ("mash_plugin.cli.consolidate", "Store what was captured, or let it expire."),
     "restore": ("mash_plugin.cli.restore", "Bring the store back from its daily backup."),
     "backup": ("mash_plugin.cli.backup", "Take what was forgotten out of older backups."),
     "completion": ("mash_plugin.cli.completion", "Complete commands in bash, zsh or fish."),
-    "upgrade": ("mash_plugin.cli.upgrade", "Install a newer version in the place of this one."),
     "upgrade": ("mash_plugin.cli.upgrade", "Install a newer version in the place of this one."),
     "uninstall": ("mash_plugin.cli.uninstall", "Leave the agents as they were."),
 }
@@ -66,15 +67,17 @@ COMMANDS = {
 class LazyGroup(click.Group):
     """Imports the module of a command only when that command runs."""
 
+    table = COMMANDS
+
     def list_commands(self, _ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
+        return list(self.table)
 
     def get_command(self, _ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
+        if cmd_name not in self.table:
             return None
         from mash_plugin.cli.examples import epilog_of
 
-        module = importlib.import_module(COMMANDS[cmd_name][0])
+        module = importlib.import_module(self.table[cmd_name][0])
         name = cmd_name.replace("-", "_")
         command = getattr(module, f"{name}_" if iskeyword(name) else name)
         assert isinstance(command, click.Command)  # noqa: S101 - a broken table, seen by the tests
@@ -87,14 +90,14 @@ class LazyGroup(click.Group):
 
         names = [
             CompletionItem(name, help=text)
-            for name, (_, text) in COMMANDS.items()
+            for name, (_, text) in self.table.items()
             if name.startswith(incomplete)
         ]
         return names + click.Command.shell_complete(self, ctx, incomplete)
 
     def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+            formatter.write_dl([(name, text) for name, (_, text) in self.table.items()])
 
 
 EXIT_CODES = """\b
@@ -125,37 +128,36 @@ def main() -> NoReturn:
     sys.exit(run(sys.argv[1:]))
 
 
-def run(arguments: list[str]) -> int:
+def run(arguments: list[str], group: click.Group = cli, program: str = "mash") -> int:
     """The exit code of one command; every failure is told in one line on standard error."""
     try:
-        result = cli.main(arguments, prog_name="mash", standalone_mode=False)
+        result = group.main(arguments, prog_name=program, standalone_mode=False)
     except click.exceptions.Abort as error:
         # A second ^C while Python ends would change the exit code.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         # From a question: the cursor still stands behind it.
         lead = "\n" if error.__cause__ is None else ""
-        print(f"{lead}mash: interrupted.", file=sys.stderr)
+        print(f"{lead}{program}: interrupted.", file=sys.stderr)
         return 130
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()
         return error.exit_code
     except click.UsageError as error:
         hint = f" See `{error.ctx.command_path} --help`." if error.ctx else ""
-        return _tell(f"{error.format_message()}{hint}", 2)
+        return _tell(f"{error.format_message()}{hint}", 2, program)
     except click.ClickException as error:
-        return _tell(error.format_message(), 1)
+        return _tell(error.format_message(), 1, program)
     except MashError as error:
-        return _tell(error.message, exit_code(error))
+        return _tell(error.message, exit_code(error), program)
     except BrokenPipeError:
         # The reader (`head`, a pager) has gone: no message, and none at interpreter exit either.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except OSError as error:
-        return _tell(f"{error}. Check that place, then see `mash doctor`.", 1)
+        return _tell(f"{error}. Check that place, then see `{program} doctor`.", 1, program)
     except Exception as error:
-        return _tell(
-            f"something failed inside mash ({type(error).__name__}: {error}). See `mash doctor`.", 1
-        )
+        fault = f"something failed inside {program} ({type(error).__name__}: {error})."
+        return _tell(f"{fault} See `{program} doctor`.", 1, program)
     return result if isinstance(result, int) else 0
 
 
@@ -193,9 +195,9 @@ def for_people(message: str) -> str:
     return message.replace("the log has", f"{find_paths(os.environ).log} has")
 
 
-def _tell(message: str, code: int) -> int:
+def _tell(message: str, code: int, program: str) -> int:
     from mash_plugin.privacy.credentials import mask
 
     one_line = mask(" ".join(for_people(message).split()))
-    print(f"mash: {one_line}", file=sys.stderr)
+    print(f"{program}: {one_line}", file=sys.stderr)
     return code

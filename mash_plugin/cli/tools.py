@@ -6,6 +6,7 @@ from typing import Any
 import click
 import orjson
 
+from mash_plugin.cli.arguments import parsed
 from mash_plugin.cli.main import exit_code
 from mash_plugin.errors import InvalidArgument, LocalFailure, MashError
 
@@ -22,16 +23,27 @@ def mcp(review: str | None) -> None:
 @click.command()
 @click.argument("tool")
 @click.argument("arguments", default="{}", metavar="[JSON]")
-def call(tool: str, arguments: str) -> int:
+@click.option("--agent", metavar="NAME", help="For the mm_* tools: whose memory.")
+@click.option("--config-dir", metavar="DIR", help="For the mm_* tools: where config.toml is.")
+@click.option("--workspace", metavar="DIR", help="For the mm_* tools: where their store lies.")
+def call(
+    tool: str, arguments: str, agent: str | None, config_dir: str | None, workspace: str | None
+) -> int:
     """Call TOOL with its arguments as JSON (- reads them from standard input).
 
     Prints the structured result, or the error object and exit code 1.
     """
+    if tool.startswith("mm_"):
+        if agent is None or config_dir is None:
+            raise click.UsageError("The mm_* tools need --agent NAME and --config-dir DIR.")
+        from mash_plugin.cli.memory_tools import call_memory_tool
+
+        return call_memory_tool(tool, arguments, agent, config_dir, workspace)
     from mash_plugin import client
 
     try:
         _refuse_others(tool)
-        result = client.call(tool, _parsed(arguments), caller={"agent": "mash call"})
+        result = client.call(tool, parsed(arguments), caller={"agent": "mash call"})
     except MashError as error:
         _print({"error": error.as_json()})
         return exit_code(error) if isinstance(error, LocalFailure) else 1
@@ -51,19 +63,6 @@ def _refuse_others(tool: str) -> None:
 
         named = mask(tool[:100])
         raise InvalidArgument(f"There is no tool {named!r}; the tools: {', '.join(TOOLS)}.")
-
-
-def _parsed(arguments: str) -> dict[str, Any]:
-    data = sys.stdin.buffer.read() if arguments == "-" else arguments.encode("utf-8", "replace")
-    try:
-        parsed = orjson.loads(data or b"{}")
-    except ValueError as error:
-        raise InvalidArgument(
-            f"The arguments are not JSON ({error}). Put them in single quotes."
-        ) from None
-    if not isinstance(parsed, dict):
-        raise InvalidArgument("The arguments must be one JSON object, such as '{\"limit\": 5}'.")
-    return parsed
 
 
 def _print(body: dict[str, Any]) -> None:

@@ -9,15 +9,16 @@ _MARK = "-- name: "
 _loaded: dict[str, SimpleNamespace] = {}
 
 
-def load(topic: str) -> SimpleNamespace:
-    """The statements of sql/TOPIC.sql as attributes; parameters are written `:name`."""
-    if topic not in _loaded:
-        _loaded[topic] = _read(topic)
-    return _loaded[topic]
+def load(topic: str, folder: str = _FOLDER) -> SimpleNamespace:
+    """The statements of FOLDER/TOPIC.sql as attributes; parameters are written `:name`."""
+    path = os.path.join(folder, f"{topic}.sql")
+    if path not in _loaded:
+        _loaded[path] = _read(path)
+    return _loaded[path]
 
 
-def _read(topic: str) -> SimpleNamespace:
-    with open(os.path.join(_FOLDER, f"{topic}.sql"), encoding="utf-8") as file:
+def _read(path: str) -> SimpleNamespace:
+    with open(path, encoding="utf-8") as file:
         parts = ("\n" + file.read()).split("\n" + _MARK)[1:]
     statements = {}
     for part in parts:

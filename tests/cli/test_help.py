@@ -67,13 +67,13 @@ def test_a_command_shows_what_to_type(name: str) -> None:
     shown = context.command.get_help(context)
     assert "Examples:\n" in shown
     for typed, what in EXAMPLES[name]:
-        assert typed in shown
+        assert " ".join(typed.split()) in " ".join(shown.split())
         assert what in shown
 
 
 @pytest.mark.parametrize("typed", [typed for rows in EXAMPLES.values() for typed, _ in rows])
 def test_what_is_shown_can_be_typed(typed: str) -> None:
-    program, *words = shlex.split(typed)
+    program, *words = shlex.split(typed.replace("\\\n", ""))
     assert program == "mash"
     command: click.Command = cli
     context = TOP

@@ -196,6 +196,7 @@ def requests_to(planted: Planted) -> dict[str, list[Json]]:
         "terminal_withdraw": [{"session_id": SESSION}, {"session_id": SECRET}],
         "review_plan": [{"since": 0}, {"chat_id": SECRET}],
         "review_chat": [{"chat_id": CHAT}, {"chat_id": SECRET}],
+        "review_failed": [{"chat_id": SECRET, "agent": "codex", "kind": "quota"}],
         "review_result": [{"operation_id": SECRET}],
         "terminal_rebind": [{"old": f"/moved/{SECRET}", "new": "/moved/here"}],
         "status": [{"cwd": str(planted.project)}],
@@ -270,13 +271,19 @@ COMMAND_LINES: dict[str, list[tuple[str, ...]]] = {
         ("import", f"no-{SECRET}.gz"),
         ("import", "CLAUDE.md", "--from", "rules", "--dry-run", "--scope", f"chat:{SECRET}"),
     ],
+    "capture-session": [
+        (
+            *("capture-session", "--agent", SECRET, "--session-id", SECRET, "--channel", SECRET),
+            *("--source-kind", "cron", "--plain", "/dev/null", "--config-dir", "mm"),
+        )
+    ],
+    "consolidate": [("consolidate", "--agent-id", SECRET, "--config-dir", "mm")],
     "restore": [("restore", "--help")],
     "backup": [("backup", "--help")],
     "init": [("init", "--help")],
     "completion": [("completion", "bash")],
     "mcp": [("mcp", "--help")],
     "uninstall": [("uninstall", "--help")],
-    "upgrade": [("upgrade", "--check")],
     "upgrade": [("upgrade", "--check")],
 }
 ASKING: dict[str, list[tuple[str, ...]]] = {
@@ -291,7 +298,7 @@ ASKING: dict[str, list[tuple[str, ...]]] = {
 """Commands that ask a person; the answer here is no."""
 QUIET = frozenset(
     {"statusline", "bug-report", "index", "daemon", "restore", "backup", "init", "mcp"}
-    | {"uninstall", "completion", "upgrade"}
+    | {"uninstall", "completion", "upgrade", "consolidate"}
 )
 """Commands that show no text that somebody wrote, beside the paths of our own folders."""
 

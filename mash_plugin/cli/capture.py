@@ -1,0 +1,142 @@
+"""`capture-session`: hand over a session's transcript when the session or job has ended."""
+
+import os
+import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, BinaryIO
+
+import click
+
+from mash_plugin.errors import InvalidArgument
+from mash_plugin.throughline.artifacts import SOURCE_KINDS, Source
+
+LONGEST_NAME = 200
+BUFFER = 1 << 18
+
+
+def check_name(_context: click.Context, parameter: click.Parameter, value: str) -> str:
+    """A name of the command line: short, on one line, so that no transcript text hides in it."""
+    if not value.strip():
+        raise click.BadParameter("must not be empty.", param=parameter)
+    if len(value) > LONGEST_NAME:
+        raise click.BadParameter(
+            f"has {len(value)} characters; at most {LONGEST_NAME} are allowed.", param=parameter
+        )
+    if not value.isascii() or not value.isprintable():
+        from unicodedata import category
+
+        if any(category(c) in ("Cc", "Cs", "Zl", "Zp") for c in value):
+            raise click.BadParameter(
+                "holds a line break, a control character or bytes that are no text.",
+                param=parameter,
+            )
+    return value
+
+
+def places(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options that say where the workspace and its settings are."""
+    command = click.option(
+        "--workspace",
+        metavar="DIR",
+        help="Where queue and store lie [default: MM_WORKSPACE, the file's workspace, DIR of"
+        " --config-dir].",
+    )(command)
+    return click.option(
+        "--config-dir",
+        envvar="MM_CONFIG_DIR",
+        required=True,
+        metavar="DIR",
+        help="The folder of config.toml, which may be missing.",
+    )(command)
+
+
+@click.command("capture-session")
+@click.option("--agent", required=True, callback=check_name, metavar="NAME", help="Whose session.")
+@click.option(
+    "--session-id",
+    "session",
+    required=True,
+    callback=check_name,
+    metavar="ID",
+    help="The logical session; for a job its name and scheduled date.",
+)
+@click.option(
+    "--channel", required=True, callback=check_name, metavar="NAME", help="Such as telegram:dm."
+)
+@click.option(
+    "--source-kind",
+    "kind",
+    required=True,
+    type=click.Choice(SOURCE_KINDS),
+    help="What ran: a chat, a scheduled job, a background loop.",
+)
+@click.option(
+    "--transcript",
+    metavar="FILE",
+    help="JSON Lines with role, content and perhaps ts; - is standard input.",
+)
+@click.option(
+    "--plain", metavar="FILE", help="A log without roles: its summary alone is stored; - as above."
+)
+@click.option("--verbose", is_flag=True, help="Tell on standard error how many lines were dropped.")
+@places
+def capture_session(
+    agent: str,
+    session: str,
+    channel: str,
+    kind: str,
+    transcript: str | None,
+    plain: str | None,
+    verbose: bool,
+    config_dir: str,
+    workspace: str | None,
+) -> None:
+    """Queue a short record of a session: a summary and up to four lines that the agent wrote.
+
+    It can be found from any other channel after the next `consolidate --drain-only`. The same
+    transcript is stored once, however often it is captured.
+
+    Lines typed by people are never stored. A line that looks like a credential is dropped
+    whole; this is a best-effort filter, not a security boundary: a secret in an unusual
+    format, split across lines or encoded can pass it.
+    """
+    from mash_plugin.throughline import capture
+    from mash_plugin.throughline.clock import now_ms
+
+    if (transcript is None) == (plain is None):
+        raise click.UsageError("Give either --transcript FILE or --plain FILE.")
+    place = settings_of(config_dir, workspace).workspace
+    source, now = Source(agent, session, channel, kind), now_ms(os.environ)
+    if plain is not None:
+        with _opened(plain) as file:
+            captured = capture.capture_log(source, file, place, now)
+    else:
+        with _opened(transcript or "") as file:
+            captured = capture.capture_session(source, file, place, now)
+    click.echo(masked(str(captured)))
+    if verbose:
+        click.echo(f"{captured.dropped} key line(s) dropped", err=True)
+
+
+def masked(text: str) -> str:
+    """The text without any credential; the names of a command line may hold one."""
+    from mash_plugin.privacy.credentials import mask
+
+    return mask(text)
+
+
+def settings_of(config_dir: str, workspace: str | None) -> Any:  # noqa: ANN401 - loaded lazily
+    """The settings of a command; one that has no meaning is an error of usage."""
+    from mash_plugin.throughline.settings import read_settings
+
+    try:
+        return read_settings(config_dir, workspace, os.environ)
+    except InvalidArgument as error:
+        raise click.UsageError(error.message) from None
+
+
+def _opened(path: str) -> AbstractContextManager[BinaryIO]:
+    if path == "-":
+        return nullcontext(sys.stdin.buffer)
+    return open(path, "rb", buffering=BUFFER)

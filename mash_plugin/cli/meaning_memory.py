@@ -1,0 +1,43 @@
+"""`meaning-memory`: the commands of Throughline under their own name; no daemon is needed."""
+
+import sys
+from typing import NoReturn
+
+import click
+
+from mash_plugin.cli.main import LazyGroup, run, use_utf8
+
+PROGRAM = "meaning-memory"
+COMMANDS = {
+    "capture-session": ("mash_plugin.cli.capture", "Keep a short record of a session that ended."),
+    "consolidate": ("mash_plugin.cli.consolidate", "Store what was captured, or let it expire."),
+    "call": ("mash_plugin.cli.memory_tools", "Call a tool with JSON; for scripts."),
+    "mcp": ("mash_plugin.cli.memory_tools", "Serve the tools over stdio; agents start this."),
+    "doctor": ("mash_plugin.cli.memory_doctor", "Check the queue, the store and every setting."),
+}
+
+
+class ThroughlineGroup(LazyGroup):
+    """The commands of Throughline alone."""
+
+    table = COMMANDS
+
+
+@click.group(
+    PROGRAM,
+    cls=ThroughlineGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "show_default": True},
+)
+@click.version_option(package_name="mash-plugin", prog_name=PROGRAM)
+def cli() -> None:
+    """What happened in one channel is known in the others, without a model."""
+
+
+def main() -> NoReturn:
+    """Run one command and end the process with its exit code."""
+    use_utf8()
+    sys.exit(run(sys.argv[1:], cli, PROGRAM))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,64 @@
+"""`meaning-memory call` and `meaning-memory mcp`: one agent's memory, two ways in."""
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import click
+import orjson
+
+from mash_plugin.cli.capture import check_name, places, settings_of
+from mash_plugin.errors import MashError
+
+if TYPE_CHECKING:
+    from mash_plugin.throughline.tools import Place
+
+
+@click.command()
+@click.option("--agent", required=True, callback=check_name, metavar="NAME", help="Whose memory.")
+@places
+@click.argument("tool")
+@click.argument("arguments", default="{}", metavar="[JSON]")
+def call(agent: str, config_dir: str, workspace: str | None, tool: str, arguments: str) -> int:
+    """Call TOOL with its arguments as JSON (- reads them from standard input).
+
+    Prints the text as {"text": ...}, or the error object and exit code 1.
+    """
+    return call_memory_tool(tool, arguments, agent, config_dir, workspace)
+
+
+@click.command()
+@click.option("--agent", required=True, callback=check_name, metavar="NAME", help="Whose memory.")
+@places
+def mcp(agent: str, config_dir: str, workspace: str | None) -> None:
+    """Serve the memory of one agent over stdio until the client leaves."""
+    from mash_plugin.throughline import server
+
+    server.serve(agent, settings_of(config_dir, workspace))
+
+
+def call_memory_tool(
+    tool: str, arguments: str, agent: str, config_dir: str, workspace: str | None
+) -> int:
+    """Print what the tool answers, or its error; the exit code."""
+    from mash_plugin.cli.arguments import parsed
+    from mash_plugin.throughline.tools import call_tool
+
+    try:
+        reply = call_tool(tool, parsed(arguments), place_of(agent, config_dir, workspace))
+    except MashError as error:
+        _print({"error": error.as_json()})
+        return 1
+    _print({"text": reply.text})
+    return 0
+
+
+def place_of(agent: str, config_dir: str, workspace: str | None) -> "Place":
+    """Whose memory, and where, as the command line names it."""
+    from mash_plugin.throughline.clock import now_ms
+    from mash_plugin.throughline.tools import Place
+
+    return Place(agent, settings_of(config_dir, workspace), now_ms(os.environ))
+
+
+def _print(body: dict[str, Any]) -> None:
+    click.echo(orjson.dumps(body))

@@ -1,0 +1,199 @@
+"""Drain the queue of an agent into the store: one drain at a time, each entry exactly once."""
+
+import fcntl
+import os
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, NamedTuple
+
+from mash_plugin.errors import InvalidArgument, MashError, StoreBusy
+from mash_plugin.store.failpoint import failpoint
+from mash_plugin.throughline import queue
+from mash_plugin.throughline.artifacts import IMPORTANT, Artifact
+from mash_plugin.throughline.settings import Settings
+
+if TYPE_CHECKING:
+    from mash_plugin.throughline.database import FileDatabase as Database
+
+BATCH = 500
+"""Entries in one transaction."""
+WAIT_S = 30
+TOOL_ACTION, COMPLETED = "tool_action", "completed"
+
+
+class Drained(NamedTuple):
+    """What a drain did, counted in artifacts; `faults` tells of entries that were not stored."""
+
+    drained: int = 0
+    known: int = 0
+    failed: int = 0
+    faults: tuple[str, ...] = ()
+    wants_rebuild: bool = False
+    must_rebuild: bool = False
+    """A long-term memory was stored: the compiled file is rebuilt at once (R-217)."""
+
+    def __str__(self) -> str:
+        return (
+            f"consolidate: {self.drained} drained, {self.known} already stored,"
+            f" {self.failed} failed"
+        )
+
+
+def drain(settings: Settings, agent: str, now: int) -> Drained:
+    """Store everything that the agent has queued, and rebuild the compiled file where due.
+
+    An entry that cannot be read is set aside by name; one that the store refuses stays
+    queued. Neither keeps the others. With nothing to do no store is opened.
+    """
+    if not queue.pending(settings.workspace, agent):
+        if settings.auto_refresh:
+            _make_up(settings, agent, now)
+        return Drained()
+    with only_one(settings.workspace):
+        queue.clear_leftovers(settings.workspace, now)
+        return _drain(settings, agent, now)
+
+
+@contextmanager
+def only_one(workspace: str) -> Iterator[None]:
+    """Hold the drain's lock; the kernel frees it when its holder dies. Raises StoreBusy."""
+    place = os.path.join(workspace, queue.FOLDER, "drain.lock")
+    with queue.told(place):
+        os.makedirs(os.path.dirname(place), 0o700, exist_ok=True)
+        handle = os.open(place, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        _lock(handle, workspace)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _lock(handle: int, workspace: str) -> None:
+    until = time.monotonic() + WAIT_S
+    while True:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > until:
+                raise StoreBusy(
+                    f"Another drain of {workspace} has run for {WAIT_S} s;"
+                    " everything stays queued. Run it again later."
+                ) from None
+            time.sleep(0.02)
+        else:
+            return
+
+
+def _drain(settings: Settings, agent: str, now: int) -> Drained:
+    from mash_plugin.throughline.store import open_database
+
+    total = Drained()
+    names = queue.pending(settings.workspace, agent)
+    db = open_database(settings, to_write=True)
+    try:
+        for start in range(0, len(names), BATCH):
+            done = _drain_batch(db, settings.workspace, names[start : start + BATCH])
+            total = _added(total, done)
+        _rebuild_if_due(db, settings, agent, now, total)
+    finally:
+        db.close()
+    return total
+
+
+def _drain_batch(db: "Database", workspace: str, names: Sequence[str]) -> Drained:
+    """Store a batch in one transaction; only then do its entries leave the queue."""
+    total, stored = Drained(), []
+    with db.transaction():
+        for name in names:
+            try:
+                entry = queue.read(workspace, name)
+            except FileNotFoundError:
+                continue
+            except InvalidArgument as error:
+                total = _added(total, _set_aside(workspace, name, error))
+                continue
+            try:
+                with db.transaction():
+                    total = _added(total, _store(db, entry))
+            except MashError as error:
+                if db.is_lost(error):
+                    raise
+                fault = f"{name} stays queued: {error.message}"
+                total = _added(total, Drained(failed=len(entry.artifacts), faults=(fault,)))
+            else:
+                stored.append((name, entry))
+        failpoint("before_drain_commit")
+    failpoint("after_drain_commit")
+    for name, entry in stored:
+        if entry.replaces_session:
+            queue.note_stored(workspace, entry)
+        failpoint("before_queue_remove")
+        queue.remove(workspace, name)
+    return total
+
+
+def _store(db: "Database", entry: queue.Entry) -> Drained:
+    from mash_plugin.throughline.store import store_capture, store_remembered
+
+    keep = store_capture if entry.replaces_session else store_remembered
+    changed = keep(db, entry)
+    is_long_term = entry.stage == "long_term"
+    return Drained(
+        drained=len(changed),
+        known=len(entry.artifacts) - len(changed),
+        wants_rebuild=any(_is_important(entry, artifact) for artifact in changed),
+        must_rebuild=is_long_term and bool(changed),
+    )
+
+
+def _is_important(entry: queue.Entry, artifact: Artifact) -> bool:
+    if artifact.category == TOOL_ACTION and entry.status == COMPLETED:
+        return True
+    return artifact.significance >= IMPORTANT
+
+
+def _set_aside(workspace: str, name: str, error: InvalidArgument) -> Drained:
+    place = queue.set_aside(workspace, name)
+    return Drained(failed=1, faults=(f"{error.message} It was set aside as {place}.",))
+
+
+def _added(one: Drained, two: Drained) -> Drained:
+    return Drained(
+        drained=one.drained + two.drained,
+        known=one.known + two.known,
+        failed=one.failed + two.failed,
+        faults=one.faults + two.faults,
+        wants_rebuild=one.wants_rebuild or two.wants_rebuild,
+        must_rebuild=one.must_rebuild or two.must_rebuild,
+    )
+
+
+def _make_up(settings: Settings, agent: str, now: int) -> None:
+    """Do the rebuild that an earlier drain left to the next minute."""
+    from mash_plugin.throughline.store import open_database, rebuild_state
+
+    db = open_database(settings, to_write=False)
+    try:
+        is_wanted = rebuild_state(db, agent)[1]
+    finally:
+        db.close()
+    if not is_wanted:
+        return
+    with only_one(settings.workspace):
+        db = open_database(settings, to_write=True)
+        try:
+            _rebuild_if_due(db, settings, agent, now, Drained())
+        finally:
+            db.close()
+
+
+def _rebuild_if_due(
+    db: "Database", settings: Settings, agent: str, now: int, done: Drained
+) -> None:
+    from mash_plugin.throughline.compile import rebuild, rebuild_if_due
+
+    if done.must_rebuild:
+        rebuild(db, settings, agent, now)
+    elif settings.auto_refresh:
+        rebuild_if_due(db, settings, agent, now, is_wanted=done.wants_rebuild)

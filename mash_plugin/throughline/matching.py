@@ -1,0 +1,42 @@
+"""Which rows a query means: all its words, or a whole channel or session ID. Pure."""
+
+from typing import NamedTuple
+
+from mash_plugin.normal_form import normal_form
+from mash_plugin.tokens import significant, words
+
+_WHOLE = "="
+"""Before a channel or session ID among the words of a row: no token begins so."""
+
+
+class Term(NamedTuple):
+    """One word of a query as typed: its tokens must all be in the row, or `whole` must be."""
+
+    tokens: tuple[str, ...]
+    whole: str
+
+
+def row_words(text: str, channel: str | None, session: str | None) -> list[str]:
+    """Everything that a row is found by."""
+    found = dict.fromkeys(words(text))
+    found |= dict.fromkeys(_whole(name) for name in (channel, session) if name)
+    return list(found)
+
+
+def terms_of(query: str) -> list[Term]:
+    """The words of a query; small words count only where there is nothing else."""
+    chunks = query.split()
+    wanted = [chunk for chunk in chunks if significant(chunk)] or chunks
+    return [Term(tuple(dict.fromkeys(words(chunk))), _whole(chunk)) for chunk in wanted]
+
+
+def matches(terms: list[Term], row: str) -> bool:
+    """Whether a row's words hold every term."""
+    held = frozenset(row.split(" "))
+    return all(
+        term.whole in held or (bool(term.tokens) and held.issuperset(term.tokens)) for term in terms
+    )
+
+
+def _whole(name: str) -> str:
+    return _WHOLE + "\u2581".join(normal_form("NFKC", name).casefold().split())

@@ -1,0 +1,43 @@
+"""Let working memories expire, after what matters in them was copied to long-term memory."""
+
+from typing import NamedTuple
+
+from mash_plugin.errors import InvalidArgument
+from mash_plugin.throughline.settings import Settings
+
+HOUR_MS = 3_600_000
+
+
+class Promoted(NamedTuple):
+    """What one run did."""
+
+    copied: int = 0
+    expired: int = 0
+
+    def __str__(self) -> str:
+        return f"consolidate: {self.copied} promoted, {self.expired} expired"
+
+
+def refuse_impossible(settings: Settings) -> None:
+    """Raise InvalidArgument where expiry would lose what can never be copied (R-221)."""
+    if settings.promote and settings.copy_promote and settings.backend == "file":
+        raise InvalidArgument(
+            "MM_WORKING_PROMOTE copies into long-term memory, which the file backend cannot."
+            " Nothing was expired. Set MM_WORKING_COPY_PROMOTE=0 for expiry without copying."
+        )
+
+
+def promote(settings: Settings, agent: str, now: int) -> Promoted:
+    """Expire what was captured too long ago; does nothing unless MM_WORKING_PROMOTE is on."""
+    from mash_plugin.throughline.drain import only_one
+    from mash_plugin.throughline.store import expire, open_database
+
+    refuse_impossible(settings)
+    if not settings.promote:
+        return Promoted()
+    with only_one(settings.workspace):
+        db = open_database(settings, to_write=True)
+        try:
+            return Promoted(expired=expire(db, agent, now - settings.ttl_hours * HOUR_MS))
+        finally:
+            db.close()

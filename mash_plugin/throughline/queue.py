@@ -1,0 +1,319 @@
+"""The queue of a workspace: one file for each capture or remembered memory.
+
+A file appears whole (written aside, synced, renamed) and its name tells what is needed to
+order and to find it: AGENT-KIND-SESSION-ORDER-CONTENT.json, where AGENT, SESSION and CONTENT
+are digests and KIND is `c` for a capture and `r` for a remembered memory. Many may write at
+once. Below `stored/` lies what the last drain of each session stored, as digests without text.
+"""
+
+import errno
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from typing import Any, NamedTuple
+
+from mash_plugin.errors import DiskFull, Internal, InvalidArgument, MashError, ReadOnly
+from mash_plugin.throughline.artifacts import SOURCE_KINDS, Artifact, content_digest, memory_id
+
+FORMAT = 1
+FOLDER, STORED, SET_ASIDE = "queue", "stored", "set-aside"
+ENDING = ".json"
+LARGEST_ENTRY = 1 << 20
+TEMPORARY = ".new-"
+Stage = str
+
+
+class Entry(NamedTuple):
+    """What one file of the queue holds."""
+
+    agent: str
+    queued_at: int
+    session: str | None
+    channel: str | None
+    source_kind: str | None
+    stage: Stage
+    status: str | None
+    replaces_session: bool
+    """Whether these are all the captured artifacts of the session."""
+    artifacts: tuple[Artifact, ...]
+
+
+def pending(workspace: str, agent: str) -> list[str]:
+    """The names of the agent's entries in the order in which they were queued."""
+    owner = f"{_owner(agent)}-"
+    try:
+        names = os.listdir(os.path.join(workspace, FOLDER))
+    except FileNotFoundError:
+        return []
+    mine = [name for name in names if name.startswith(owner) and name.endswith(ENDING)]
+    return sorted(mine, key=lambda name: (_order(name), name))
+
+
+def oldest_pending(workspace: str, agent: str) -> int | None:
+    """When the first of the agent's entries was queued."""
+    names = pending(workspace, agent)
+    return _order(names[0]) if names else None
+
+
+def put(workspace: str, entry: Entry) -> None:
+    """Queue an entry behind those of its session. Raises DiskFull, ReadOnly: nothing is queued."""
+    folder = os.path.join(workspace, FOLDER)
+    data = _encoded(entry)
+    with told(folder):
+        os.makedirs(folder, 0o700, exist_ok=True)
+        last = max(map(_order, _of_session(workspace, entry)), default=-1)
+        order = max(entry.queued_at, last + 1)
+        name = f"{_prefix(entry)}{order:015}-{memory_id(data.decode())}{ENDING}"
+        _write(folder, name, data, must_last=True)
+
+
+def read(workspace: str, name: str) -> Entry:
+    """The entry of that name. Raises InvalidArgument for one that no program of ours wrote."""
+    with open(os.path.join(workspace, FOLDER, name), "rb") as file:
+        data = file.read(LARGEST_ENTRY + 1)
+    return _decoded(name, data)
+
+
+def remove(workspace: str, name: str) -> None:
+    """Take an entry out that is stored."""
+    with suppress(FileNotFoundError):
+        os.unlink(os.path.join(workspace, FOLDER, name))
+
+
+def set_aside(workspace: str, name: str) -> str:
+    """Move an entry that cannot be read out of the way; where it lies now."""
+    folder = os.path.join(workspace, FOLDER, SET_ASIDE)
+    os.makedirs(folder, 0o700, exist_ok=True)
+    place = os.path.join(folder, name)
+    os.replace(os.path.join(workspace, FOLDER, name), place)
+    return place
+
+
+def list_set_aside(workspace: str) -> list[str]:
+    """The names of the entries that no drain could read."""
+    try:
+        return sorted(os.listdir(os.path.join(workspace, FOLDER, SET_ASIDE)))
+    except FileNotFoundError:
+        return []
+
+
+def known_artifacts(workspace: str, agent: str, session: str) -> dict[str, str]:
+    """What was last captured of a session, queued or stored: artifact keys with digests."""
+    probe = Entry(agent, 0, session, None, None, "working", None, True, ())
+    for name in sorted(_of_session(workspace, probe), key=_order, reverse=True):
+        with suppress(InvalidArgument, FileNotFoundError):  # drained meanwhile
+            return digests(read(workspace, name).artifacts)
+    return _read_stored(workspace, agent, session)
+
+
+def is_pending(workspace: str, entry: Entry) -> bool:
+    """Whether an equal memory waits already, whenever it was remembered."""
+    wanted = digests(entry.artifacts)
+    for name in _of_session(workspace, entry):
+        with suppress(InvalidArgument, FileNotFoundError):
+            other = read(workspace, name)
+            if other.stage == entry.stage and digests(other.artifacts) == wanted:
+                return True
+    return False
+
+
+def note_stored(workspace: str, entry: Entry) -> None:
+    """Keep which artifacts of a session are stored, so that a capture need not ask the store.
+
+    Lost in a power cut it only costs that a capture is queued and recognised once more.
+    """
+    folder = os.path.join(workspace, FOLDER, STORED)
+    os.makedirs(folder, 0o700, exist_ok=True)
+    lines = [f"{key} {digest}" for key, digest in digests(entry.artifacts).items()]
+    name = _stored_name(entry.agent, entry.session or "")
+    _write(folder, name, "\n".join(lines).encode(), must_last=False)
+
+
+def clear_leftovers(workspace: str, now: int) -> None:
+    """Remove what writers that were killed an hour ago left behind."""
+    folder = os.path.join(workspace, FOLDER)
+    with suppress(OSError):
+        for file in os.scandir(folder):
+            if file.name.startswith(TEMPORARY) and now / 1000 - file.stat().st_mtime > 3600:
+                os.unlink(file.path)
+
+
+def digests(artifacts: Iterable[Artifact]) -> dict[str, str]:
+    """What tells the artifacts of one session apart from those of another capture of it."""
+    return {artifact.key: content_digest(artifact) for artifact in artifacts}
+
+
+@contextmanager
+def told(place: str) -> Iterator[None]:
+    """Turn errors of the file system into ours: nothing was queued."""
+    try:
+        yield
+    except OSError as error:
+        raise _fault(place, error) from error
+
+
+def _fault(place: str, error: OSError) -> MashError:
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return DiskFull(
+            f"The disk is full at {place}; nothing was queued. Free some space and run it again."
+        )
+    if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
+        return ReadOnly(
+            f"{place} cannot be written ({error.strerror}); nothing was queued."
+            " Name a workspace that this user may write (--workspace)."
+        )
+    return Internal(f"{place}: {error.strerror or error}; nothing was queued.")
+
+
+def _write(folder: str, name: str, data: bytes, *, must_last: bool) -> None:
+    temporary = os.path.join(folder, f"{TEMPORARY}{os.getpid()}-{os.urandom(4).hex()}")
+    try:
+        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            if must_last:
+                file.flush()
+                os.fsync(file.fileno())
+        os.rename(temporary, os.path.join(folder, name))
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(temporary)
+        raise
+    if must_last:
+        _sync_folder(folder)
+
+
+def _sync_folder(folder: str) -> None:
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _of_session(workspace: str, entry: Entry) -> list[str]:
+    prefix = _prefix(entry)
+    try:
+        names = os.listdir(os.path.join(workspace, FOLDER))
+    except FileNotFoundError:
+        return []
+    return [name for name in names if name.startswith(prefix) and name.endswith(ENDING)]
+
+
+def _prefix(entry: Entry) -> str:
+    kind = "c" if entry.replaces_session else "r"
+    return f"{_owner(entry.agent)}-{kind}-{memory_id(entry.session or '')}-"
+
+
+def _owner(agent: str) -> str:
+    return memory_id("agent", agent)[:12]
+
+
+def _order(name: str) -> int:
+    parts = name.split("-")
+    return int(parts[3]) if len(parts) > 3 and parts[3].isdecimal() else 0
+
+
+def _stored_name(agent: str, session: str) -> str:
+    return f"{_owner(agent)}-{memory_id(session)}"
+
+
+def _read_stored(workspace: str, agent: str, session: str) -> dict[str, str]:
+    place = os.path.join(workspace, FOLDER, STORED, _stored_name(agent, session))
+    try:
+        with open(place, encoding="ascii", errors="replace") as file:
+            pairs = (line.split() for line in file)
+            return {pair[0]: pair[1] for pair in pairs if len(pair) == 2}
+    except FileNotFoundError:
+        return {}
+
+
+def _encoded(entry: Entry) -> bytes:
+    import orjson
+
+    body = {
+        "format": FORMAT,
+        "agent_id": entry.agent,
+        "queued_at": entry.queued_at,
+        "session": entry.session,
+        "channel": entry.channel,
+        "source_kind": entry.source_kind,
+        "stage": entry.stage,
+        "status": entry.status,
+        "replaces_session": entry.replaces_session,
+        "artifacts": [
+            {
+                "artifact_key": artifact.key,
+                "category": artifact.category,
+                "significance": artifact.significance,
+                "text": artifact.text,
+                "event_at": artifact.event_at,
+            }
+            for artifact in entry.artifacts
+        ],
+    }
+    return orjson.dumps(body)
+
+
+def _decoded(name: str, data: bytes) -> Entry:
+    import orjson
+
+    try:
+        body = orjson.loads(data)
+        if body["format"] != FORMAT:
+            raise ValueError(f"its format is {body['format']!r}, this version reads {FORMAT}")
+        entry = Entry(
+            agent=_text(body, "agent_id"),
+            queued_at=_moment(body, "queued_at"),
+            session=_optional(body, "session"),
+            channel=_optional(body, "channel"),
+            source_kind=_optional(body, "source_kind"),
+            stage=_text(body, "stage"),
+            status=_optional(body, "status"),
+            replaces_session=body["replaces_session"] is True,
+            artifacts=tuple(map(_artifact, body["artifacts"])),
+        )
+        _check(name, entry)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise InvalidArgument(f"The queue's entry {name} cannot be read ({error}).") from None
+    return entry
+
+
+def _artifact(body: Mapping[str, Any]) -> Artifact:
+    significance = body["significance"]
+    if not isinstance(significance, (int, float)) or not 0 <= significance <= 1:
+        raise ValueError("significance is no number from 0 to 1")
+    event_at = None if body["event_at"] is None else _moment(body, "event_at")
+    key = _text(body, "artifact_key")
+    return Artifact(
+        key, _text(body, "category"), float(significance), _text(body, "text"), event_at
+    )
+
+
+def _check(name: str, entry: Entry) -> None:
+    if entry.stage not in ("working", "long_term"):
+        raise ValueError("stage is neither working nor long_term")
+    if entry.source_kind is not None and entry.source_kind not in SOURCE_KINDS:
+        raise ValueError("source_kind is unknown")
+    if entry.replaces_session and not entry.session:
+        raise ValueError("a capture without a session")
+    if not name.startswith(_prefix(entry)):
+        raise ValueError("it does not belong to the agent and session of its name")
+
+
+def _text(body: Mapping[str, Any], key: str) -> str:
+    value = body[key]
+    if not isinstance(value, str) or "\0" in value:
+        raise ValueError(f"{key} is no text")
+    return value
+
+
+def _optional(body: Mapping[str, Any], key: str) -> str | None:
+    return None if body[key] is None else _text(body, key)
+
+
+def _moment(body: Mapping[str, Any], key: str) -> int:
+    value = body[key]
+    if not isinstance(value, int) or isinstance(value, bool) or abs(value) > 1 << 48:
+        raise ValueError(f"{key} is no time")
+    return value

@@ -1,0 +1,50 @@
+"""What an agent remembers itself, in the middle of a session: queued like a capture."""
+
+from typing import NamedTuple
+
+from mash_plugin.errors import CredentialText
+from mash_plugin.privacy.credentials import credential_kind
+from mash_plugin.throughline import queue
+from mash_plugin.throughline.artifacts import Artifact
+
+KEY = "remember"
+"""Its number within the session is given when it is stored."""
+
+
+class Memo(NamedTuple):
+    """One memory as the agent wrote it."""
+
+    text: str
+    category: str = "note"
+    significance: float = 0.5
+    stage: str = "long_term"
+    session: str | None = None
+    channel: str | None = None
+    status: str | None = None
+
+
+def remember(workspace: str, agent: str, memo: Memo, now: int) -> bool:
+    """Queue a memory unless it waits already; whether it was new to the queue.
+
+    Raises CredentialText: what looks like a credential is refused whole, never masked.
+    """
+    kind = credential_kind(memo.text)
+    if kind is not None:
+        raise CredentialText(f"The text holds a credential ({kind}); say it without.")
+    artifact = Artifact(KEY, memo.category, memo.significance, memo.text, None)
+    entry = queue.Entry(
+        agent=agent,
+        queued_at=now,
+        session=memo.session,
+        channel=memo.channel,
+        source_kind=None,
+        stage=memo.stage,
+        status=memo.status,
+        replaces_session=False,
+        artifacts=(artifact,),
+    )
+    with queue.told(workspace):
+        if queue.is_pending(workspace, entry):
+            return False
+    queue.put(workspace, entry)
+    return True

@@ -1,0 +1,93 @@
+"""The settings of the working buffer, from the environment and from the configuration file."""
+
+import os
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from mash_plugin.config import is_off, is_on, read_tables
+from mash_plugin.errors import InvalidArgument
+
+CONFIG_FILE = "config.toml"
+TABLE = "throughline"
+TTL_HOURS = 72
+LONGEST_TTL_HOURS = 24 * 366 * 100
+BACKENDS = ("file",)
+HELP = {
+    "MM_BACKEND": "which store is used: file (a SQLite file in the workspace)",
+    "MM_WORKSPACE": "where queue, store and compiled file lie, unless --workspace says so",
+    "MM_CONFIG_DIR": "the folder of config.toml, unless --config-dir says so",
+    "MM_WORKING_COMPILE": "1: the compiled file gets a section Recent (48h)",
+    "MM_WORKING_AUTO_REFRESH": "1: a drain of important working memories rebuilds that file",
+    "MM_WORKING_PROMOTE": "1: consolidate --promote-only copies what matters, then expires",
+    "MM_WORKING_COPY_PROMOTE": "0: expiry without copying (the file backend cannot copy)",
+    "MM_WORKING_TTL_HOURS": f"hours from capture to expiry, {TTL_HOURS} unless set",
+}
+
+
+class Settings(NamedTuple):
+    """Everything that the environment or the file may say; all steps beyond storing are off."""
+
+    workspace: str
+    backend: str = "file"
+    compile: bool = False
+    auto_refresh: bool = False
+    promote: bool = False
+    copy_promote: bool = True
+    ttl_hours: int = TTL_HOURS
+
+
+def read_settings(config_dir: str, workspace: str | None, environ: Mapping[str, str]) -> Settings:
+    """The settings of a command. Raises InvalidArgument for a file or value that has no meaning.
+
+    The environment wins over the file, but either one set to off means off.
+    """
+    in_file = _read_file(os.path.join(config_dir, CONFIG_FILE))
+    place = workspace or environ.get("MM_WORKSPACE") or _text(in_file, "workspace") or config_dir
+    backend = environ.get("MM_BACKEND") or _text(in_file, "backend") or "file"
+    if backend not in BACKENDS:
+        raise InvalidArgument(f"MM_BACKEND={backend!r} is unknown; use {' or '.join(BACKENDS)}.")
+
+    def switch(name: str) -> bool:
+        said = (environ.get(f"MM_WORKING_{name.upper()}"), in_file.get(f"working_{name}"))
+        return any(map(is_on, said)) and not any(map(is_off, said))
+
+    copying = (environ.get("MM_WORKING_COPY_PROMOTE"), in_file.get("working_copy_promote"))
+    return Settings(
+        workspace=os.path.abspath(os.path.expanduser(place)),
+        backend=backend,
+        compile=switch("compile"),
+        auto_refresh=switch("auto_refresh"),
+        promote=switch("promote"),
+        copy_promote=not any(map(is_off, copying)),
+        ttl_hours=_hours(environ, in_file),
+    )
+
+
+def _hours(environ: Mapping[str, str], in_file: Mapping[str, object]) -> int:
+    value: object = environ.get("MM_WORKING_TTL_HOURS") or in_file.get("working_ttl_hours")
+    if value is None:
+        return TTL_HOURS
+    text = str(value).strip()
+    if not text.isdecimal() or not 1 <= int(text) <= LONGEST_TTL_HOURS:
+        raise InvalidArgument(
+            f"MM_WORKING_TTL_HOURS={value!r} is no whole number of hours from 1 on;"
+            " nothing was changed."
+        )
+    return int(text)
+
+
+def _read_file(path: str) -> dict[str, object]:
+    """The [throughline] table over the keys that stand outside any table."""
+    tables, problem = read_tables(path)
+    if problem:
+        raise InvalidArgument(f"The configuration cannot be read: {problem}. Correct or move it.")
+    found = {key: value for key, value in (tables or {}).items() if not isinstance(value, dict)}
+    table = (tables or {}).get(TABLE)
+    return found | (table if isinstance(table, dict) else {})
+
+
+def _text(in_file: Mapping[str, object], key: str) -> str | None:
+    value = in_file.get(key)
+    if value is None or (isinstance(value, str) and value):
+        return value
+    raise InvalidArgument(f"{CONFIG_FILE}: {key} = {value!r} must be a text.")

@@ -1,0 +1,91 @@
+Statements that run on SQLite and on Postgres alike: no casts with colons, no percent signs.
+
+-- name: session_rows
+-- Everything of one session; a promoted copy only once its original is gone.
+SELECT mem_id, stage, category, significance, text, event_at, stored_at, session_id, channel,
+  artifact_key, words
+FROM mm_memories AS m
+WHERE agent_id = :agent AND session_id = :session
+  AND (source_mem_id IS NULL OR NOT EXISTS (
+    SELECT 1 FROM mm_memories AS o WHERE o.agent_id = :agent AND o.mem_id = m.source_mem_id))
+ORDER BY stored_at DESC, mem_id;
+
+-- name: get_memory
+SELECT mem_id, stage, category, significance, text, event_at, stored_at, session_id, channel,
+  artifact_key, words
+FROM mm_memories
+WHERE agent_id = :agent AND mem_id = :mem_id;
+
+-- name: insert_memory
+INSERT INTO mm_memories (mem_id, agent_id, stage, category, significance, text, event_at,
+  stored_at, sort_at, session_id, channel, source_kind, artifact_key, status, source_mem_id, words)
+VALUES (:mem_id, :agent, :stage, :category, :significance, :text, :event_at,
+  :stored_at, :sort_at, :session, :channel, :source_kind, :artifact_key, :status, :source_mem_id,
+  :words);
+
+-- name: insert_word
+INSERT INTO mm_words (agent_id, stage, word, sort_at, mem_id)
+VALUES (:agent, :stage, :word, :sort_at, :mem_id);
+
+-- name: delete_memory
+DELETE FROM mm_memories WHERE agent_id = :agent AND mem_id = :mem_id;
+
+-- name: delete_word
+DELETE FROM mm_words
+WHERE agent_id = :agent AND stage = :stage AND word = :word AND sort_at = :sort_at
+  AND mem_id = :mem_id;
+
+-- name: count_word
+-- How many rows hold a word, as far as it matters for the choice of the rarest.
+SELECT COUNT(*) FROM (
+  SELECT 1 FROM mm_words
+  WHERE agent_id = :agent AND stage = :stage AND word = :word
+  LIMIT :most) AS some;
+
+-- name: rows_with_word
+-- A page of the rows that hold either word, the newest first.
+SELECT m.mem_id, m.stage, m.category, m.significance, m.text, m.event_at, m.stored_at,
+  m.session_id, m.channel, m.artifact_key, m.words, m.sort_at, m.source_mem_id
+FROM mm_words AS w
+JOIN mm_memories AS m ON m.agent_id = :agent AND m.mem_id = w.mem_id
+WHERE w.agent_id = :agent AND w.stage = :stage AND w.word = :word
+  AND (w.sort_at < :before OR (w.sort_at = :before AND w.mem_id < :before_id))
+ORDER BY w.sort_at DESC, w.mem_id DESC
+LIMIT :most;
+
+-- name: newest_rows
+-- A page of all rows of a stage, the newest first.
+SELECT mem_id, stage, category, significance, text, event_at, stored_at, session_id, channel,
+  artifact_key, words, sort_at, source_mem_id
+FROM mm_memories
+WHERE agent_id = :agent AND stage = :stage
+  AND (sort_at < :before OR (sort_at = :before AND mem_id < :before_id))
+ORDER BY sort_at DESC, mem_id DESC
+LIMIT :most;
+
+-- name: expired_rows
+SELECT mem_id, stage, sort_at, words FROM mm_memories
+WHERE agent_id = :agent AND stage = 'working' AND stored_at < :before
+ORDER BY stored_at
+LIMIT :most;
+
+-- name: strongest_rows
+SELECT mem_id, category, text, event_at, stored_at FROM mm_memories
+WHERE agent_id = :agent AND stage = 'long_term'
+ORDER BY significance DESC, sort_at DESC, mem_id
+LIMIT :most;
+
+-- name: recent_rows
+SELECT mem_id, category, text, event_at, stored_at FROM mm_memories
+WHERE agent_id = :agent AND stage = 'working' AND sort_at > :since AND sort_at <= :until
+ORDER BY sort_at DESC, mem_id
+LIMIT :most;
+
+-- name: get_state
+SELECT last_rebuild_at, rebuild_wanted FROM mm_state WHERE agent_id = :agent;
+
+-- name: put_state
+INSERT INTO mm_state (agent_id, last_rebuild_at, rebuild_wanted)
+VALUES (:agent, :last_rebuild_at, :rebuild_wanted)
+ON CONFLICT (agent_id) DO UPDATE
+SET last_rebuild_at = excluded.last_rebuild_at, rebuild_wanted = excluded.rebuild_wanted;

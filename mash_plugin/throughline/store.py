@@ -1,0 +1,226 @@
+"""The rows of the working buffer and of long-term memory: what is stored, found and expired.
+
+Every statement is a named query of sql/memories.sql, which each backend runs as it stands;
+a backend is what `FileDatabase` is: one, all, run, run_many, transaction, close.
+"""
+
+import os
+from collections.abc import Iterable, Iterator
+from types import SimpleNamespace
+from typing import NamedTuple
+
+from mash_plugin.store.queries import load
+from mash_plugin.throughline.artifacts import Artifact, captured_id, content_digest, memory_id
+from mash_plugin.throughline.database import FileDatabase as Database
+from mash_plugin.throughline.database import Row, open_file
+from mash_plugin.throughline.matching import row_words
+from mash_plugin.throughline.queue import Entry
+from mash_plugin.throughline.settings import Settings
+
+PAGE = 500
+REMEMBERED = "remember-"
+_NEWER_THAN_ALL = (1 << 62, "g")
+"""Stands before every row: no ID has a letter beyond f."""
+sql: SimpleNamespace = load("memories", os.path.join(os.path.dirname(__file__), "sql"))
+
+
+class Memory(NamedTuple):
+    """One row, as search and recall show it."""
+
+    mem_id: str
+    stage: str
+    category: str
+    significance: float
+    text: str
+    event_at: int | None
+    stored_at: int
+    session: str | None
+    channel: str | None
+    artifact_key: str | None
+    words: str
+    sort_at: int
+    source_mem_id: str | None
+
+
+class Stored(NamedTuple):
+    """What became of one entry of the queue."""
+
+    stored: int
+    known: int
+    is_important: bool
+    """Whether it holds what auto-refresh waits for."""
+
+
+def open_database(settings: Settings, *, to_write: bool) -> Database:
+    """The store that the settings name."""
+    return open_file(settings.workspace, to_write=to_write)
+
+
+def store_capture(db: Database, entry: Entry) -> list[Artifact]:
+    """Let the rows of a session be those of this capture; the artifacts that are new or changed."""
+    assert entry.session is not None  # noqa: S101 - checked where the entry is read
+    rows = db.all(sql.session_rows, {"agent": entry.agent, "session": entry.session})
+    before = {
+        row[0]: row
+        for row in rows
+        if row[1] == "working" and not (row[9] or "").startswith(REMEMBERED)
+    }
+    changed = []
+    for artifact in entry.artifacts:
+        mem_id = captured_id(entry.agent, entry.session, artifact.key)
+        row = before.pop(mem_id, None)
+        if row is not None and content_digest(_artifact_of(row)) == content_digest(artifact):
+            continue
+        if row is not None:
+            _delete(db, entry.agent, row)
+        _insert(db, entry, artifact, mem_id, artifact.key)
+        changed.append(artifact)
+    for row in before.values():
+        _delete(db, entry.agent, row)
+    return changed
+
+
+def store_remembered(db: Database, entry: Entry) -> list[Artifact]:
+    """Store what an agent remembered itself, once for each session, stage and text."""
+    changed = []
+    for artifact in entry.artifacts:
+        mem_id = remembered_id(entry.agent, entry.session, entry.stage, artifact.text)
+        if db.one(sql.get_memory, {"agent": entry.agent, "mem_id": mem_id}) is None:
+            key = _next_key(db, entry) if entry.session else None
+            _insert(db, entry, artifact, mem_id, key)
+            changed.append(artifact)
+    return changed
+
+
+def remembered_id(agent: str, session: str | None, stage: str, text: str) -> str:
+    """The ID of a memory that an agent wrote itself (R-205)."""
+    return memory_id(agent, session or "", stage, text)
+
+
+def session_memories(db: Database, agent: str, session: str) -> list[Memory]:
+    """Every row of a session, the newest capture first."""
+    rows = db.all(sql.session_rows, {"agent": agent, "session": session})
+    return [_of_session(row) for row in rows]
+
+
+def newest_with(db: Database, agent: str, stage: str, word: str) -> Iterator[Memory]:
+    """The rows of a stage that hold a word, the newest first, read page by page."""
+    yield from _pages(db, sql.rows_with_word, {"agent": agent, "stage": stage, "word": word})
+
+
+def newest(db: Database, agent: str, stage: str) -> Iterator[Memory]:
+    """The rows of a stage, the newest first, read page by page."""
+    yield from _pages(db, sql.newest_rows, {"agent": agent, "stage": stage})
+
+
+def count_word(db: Database, agent: str, stage: str, word: str, most: int) -> int:
+    """How many rows hold a word, counted up to `most`."""
+    row = db.one(sql.count_word, {"agent": agent, "stage": stage, "word": word, "most": most})
+    return int(row[0]) if row else 0
+
+
+def expire(db: Database, agent: str, before: int) -> int:
+    """Delete the working memories that were captured before a time; how many."""
+    expired = 0
+    while rows := db.all(sql.expired_rows, {"agent": agent, "before": before, "most": PAGE}):
+        with db.transaction():
+            for mem_id, stage, sort_at, words in rows:
+                _delete_row(db, agent, mem_id, stage, sort_at, words)
+        expired += len(rows)
+    return expired
+
+
+def strongest(db: Database, agent: str, most: int) -> list[Row]:
+    """The long-term rows that matter most: ID, category, text, event and capture time."""
+    return db.all(sql.strongest_rows, {"agent": agent, "most": most})
+
+
+def recent(db: Database, agent: str, since: int, until: int, most: int) -> list[Row]:
+    """The working rows of a stretch of time, the newest first; columns as `strongest`."""
+    params = {"agent": agent, "since": since, "until": until, "most": most}
+    return db.all(sql.recent_rows, params)
+
+
+def rebuild_state(db: Database, agent: str) -> tuple[int | None, bool]:
+    """When the compiled file was last rebuilt, and whether a rebuild waits for its minute."""
+    row = db.one(sql.get_state, {"agent": agent})
+    return (row[0], bool(row[1])) if row else (None, False)
+
+
+def put_rebuild_state(db: Database, agent: str, last_at: int | None, *, is_wanted: bool) -> None:
+    """Keep when the compiled file was rebuilt, or that it has to be."""
+    state = {"agent": agent, "last_rebuild_at": last_at, "rebuild_wanted": int(is_wanted)}
+    with db.transaction():
+        db.run(sql.put_state, state)
+
+
+def _pages(db: Database, query: str, params: dict[str, object]) -> Iterator[Memory]:
+    before, before_id = _NEWER_THAN_ALL
+    while True:
+        page = {"before": before, "before_id": before_id, "most": PAGE}
+        rows = db.all(query, params | page)
+        for row in rows:
+            yield Memory(*row)
+        if len(rows) < PAGE:
+            return
+        before, before_id = rows[-1][11], rows[-1][0]
+
+
+def _insert(db: Database, entry: Entry, artifact: Artifact, mem_id: str, key: str | None) -> None:
+    sort_at = entry.queued_at if artifact.event_at is None else artifact.event_at
+    words = row_words(artifact.text, entry.channel, entry.session)
+    row = {
+        "mem_id": mem_id,
+        "agent": entry.agent,
+        "stage": entry.stage,
+        "category": artifact.category,
+        "significance": artifact.significance,
+        "text": artifact.text,
+        "event_at": artifact.event_at,
+        "stored_at": entry.queued_at,
+        "sort_at": sort_at,
+        "session": entry.session,
+        "channel": entry.channel,
+        "source_kind": entry.source_kind,
+        "artifact_key": key,
+        "status": entry.status,
+        "source_mem_id": None,
+        "words": " ".join(words),
+    }
+    db.run(sql.insert_memory, row)
+    db.run_many(sql.insert_word, _word_rows(entry.agent, mem_id, entry.stage, sort_at, words))
+
+
+def _delete(db: Database, agent: str, row: Row) -> None:
+    event_at, stored_at = row[5], row[6]
+    sort_at = stored_at if event_at is None else event_at
+    _delete_row(db, agent, row[0], row[1], sort_at, row[10])
+
+
+def _delete_row(
+    db: Database, agent: str, mem_id: str, stage: str, sort_at: int, words: str
+) -> None:
+    db.run_many(sql.delete_word, _word_rows(agent, mem_id, stage, sort_at, words.split(" ")))
+    db.run(sql.delete_memory, {"agent": agent, "mem_id": mem_id})
+
+
+def _word_rows(
+    agent: str, mem_id: str, stage: str, sort_at: int, words: Iterable[str]
+) -> list[dict[str, object]]:
+    row = {"agent": agent, "stage": stage, "sort_at": sort_at, "mem_id": mem_id}
+    return [{**row, "word": word} for word in words if word]
+
+
+def _artifact_of(row: Row) -> Artifact:
+    return Artifact(row[9], row[2], row[3], row[4], row[5])
+
+
+def _of_session(row: Row) -> Memory:
+    sort_at = row[6] if row[5] is None else row[5]
+    return Memory(*row, sort_at, None)
+
+
+def _next_key(db: Database, entry: Entry) -> str:
+    rows = db.all(sql.session_rows, {"agent": entry.agent, "session": entry.session})
+    ends = [str(row[9]).removeprefix(REMEMBERED) for row in rows if row[9]]
+    return f"{REMEMBERED}{max((int(end) for end in ends if end.isdecimal()), default=0) + 1}"

@@ -1,0 +1,111 @@
+"""The texts that the tools answer with. Pure; credentials that slipped in are masked."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from mash_plugin.privacy.credentials import mask
+from mash_plugin.throughline.clock import date_of
+from mash_plugin.throughline.recall import Answer, Question
+from mash_plugin.throughline.store import Memory
+
+HEAD = """\
+| # | mem_id | Sig | Eligible | Category | Date | Text |
+|---|--------|-----|----------|----------|------|------|"""
+WORKING_ONLY = (
+    "⚠️ **This search covered the WORKING buffer only** (recent session captures)."
+    " Long-term memory was NOT searched by it. Checked for you:"
+)
+NO_OTHER = "no long-term match either for this query."
+_TITLES = {"long_term": "long-term memory", "working": "working buffer", "any": "all memory"}
+
+
+def search_text(agent: str, question: Question, answer: Answer) -> str:
+    """A table of what was found, or the line that says that nothing was."""
+    if answer.rows:
+        parts = [_header(agent, question, answer), _table(question, answer.rows)]
+    else:
+        parts = [_nothing(agent, question)]
+    if answer.long_term_matches is not None:
+        parts.append(f"---\n{WORKING_ONLY} {_others(answer.long_term_matches)}")
+    return mask("\n\n".join(parts))
+
+
+def session_text(session: str, rows: Sequence[Memory]) -> str:
+    """One bullet for each row of a session."""
+    title = f"# Session recall `{session}` — {len(rows)} row(s)"
+    if not rows:
+        return title
+    lines = [f"{title}, newest first"]
+    for row in rows:
+        artifact = row.artifact_key or row.stage
+        lines.append(f"- `{row.mem_id}` [{artifact}] {row_date(row)} · {_one_line(row.text)}")
+    return mask("\n".join(lines))
+
+
+def row_data(row: Memory) -> dict[str, Any]:
+    """A row as structured data."""
+    return {
+        "mem_id": row.mem_id,
+        "significance": row.significance,
+        "category": row.category,
+        "date": row_date(row),
+        "text": mask(row.text),
+        "stage": row.stage,
+    }
+
+
+def row_date(row: Memory) -> str:
+    """The date of the event, else of the capture."""
+    return date_of(row.stored_at if row.event_at is None else row.event_at)
+
+
+def shown_category(row: Memory, stage: str) -> str:
+    """The category; a search of all stages marks what is working memory."""
+    return (
+        f"{row.category} (working)" if stage == "any" and row.stage == "working" else row.category
+    )
+
+
+def _header(agent: str, question: Question, answer: Answer) -> str:
+    title = f"**Meaning Memory** — {agent} | {len(answer.rows)} entries"
+    return f"{title} | {_TITLES[question.stage]}, newest first"
+
+
+def _table(question: Question, rows: Sequence[Memory]) -> str:
+    lines = [HEAD]
+    for number, row in enumerate(rows, 1):
+        cells = (
+            str(number),
+            f"`{row.mem_id}`",
+            f"{row.significance:.2f}",
+            "-",
+            _cell(shown_category(row, question.stage)),
+            row_date(row),
+            _cell(row.text),
+        )
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def _nothing(agent: str, question: Question) -> str:
+    filters = f"query={question.query}, category={question.category}, min_sig={question.min_sig}"
+    if question.stage != "long_term":
+        filters += f", memory_stage={question.stage}"
+    return f"No memories found (agent: {agent}, budget: {question.budget}, filters: {filters})"
+
+
+def _others(count: int) -> str:
+    if not count:
+        return NO_OTHER
+    return (
+        f"{count} long-term match(es) for this query;"
+        ' search again with "memory_stage": "any" to see them.'
+    )
+
+
+def _cell(text: str) -> str:
+    return _one_line(text).replace("|", "\\|")
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.splitlines()) if len(text.splitlines()) > 1 else text

@@ -1,0 +1,95 @@
+"""A workspace of its own for each test, and the commands as people run them."""
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mash_plugin.throughline.artifacts import Source
+from mash_plugin.throughline.settings import Settings, read_settings
+
+NOW = 1_791_046_800_000
+"""2026-10-03T17:00:00Z: an hour after the chat of the specification."""
+CHAT = (Path(__file__).parent / "chat.jsonl").read_text()
+AGENT, SESSION = "support-bot", "chat-7f3a"
+SOURCE = Source(AGENT, SESSION, "telegram:dm", "chat")
+Json = dict[str, Any]
+
+
+@dataclass
+class Result:
+    """What a command printed, and its exit code."""
+
+    code: int
+    out: str
+    err: str
+
+
+@dataclass
+class Workspace:
+    """One folder as workspace and configuration folder, and the commands run on it."""
+
+    folder: Path
+    environment: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def path(self) -> str:
+        return str(self.folder)
+
+    @property
+    def settings(self) -> Settings:
+        return read_settings(self.path, None, self.environment)
+
+    @property
+    def queued(self) -> list[Path]:
+        return sorted((self.folder / "queue").glob("*.json"))
+
+    def run(self, *arguments: str, stdin: bytes = b"", **environment: str) -> Result:
+        command = [sys.executable, "-m", "mash_plugin.cli.meaning_memory", *arguments]
+        done = subprocess.run(
+            command,
+            input=stdin,
+            capture_output=True,
+            timeout=60,
+            env={"PATH": os.environ["PATH"], "HOME": self.path, **self.environment, **environment},
+        )
+        return Result(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+    def write(self, text: str | bytes, name: str = "chat.jsonl") -> str:
+        path = self.folder.parent / name
+        path.write_bytes(text.encode() if isinstance(text, str) else text)
+        return str(path)
+
+    def capture(self, transcript: str, *more: str, session: str = SESSION, **env: str) -> Result:
+        options = ("--agent", AGENT, "--session-id", session, "--channel", "telegram:dm")
+        kind = ("--source-kind", "chat", "--transcript", transcript, "--config-dir", self.path)
+        return self.run("capture-session", *options, *kind, *more, **env)
+
+    def drain(self, agent: str = AGENT, **environment: str) -> Result:
+        where = ("--workspace", self.path, "--config-dir", self.path)
+        return self.run("consolidate", "--agent-id", agent, "--drain-only", *where, **environment)
+
+    def call(self, tool: str, agent: str = AGENT, **arguments: Any) -> str:
+        where = ("--agent", agent, "--config-dir", self.path)
+        done = self.run("call", *where, tool, json.dumps(arguments))
+        assert done.code == 0, done
+        return str(json.loads(done.out)["text"])
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    folder = tmp_path / "workspace"
+    folder.mkdir()
+    environment = {"MASH_TESTING": "1", "MM_TEST_NOW_MS": str(NOW), "MM_BACKEND": "file"}
+    return Workspace(folder, environment)
+
+
+def lines_of(*messages: tuple[str, str]) -> str:
+    """A transcript of (role, content)."""
+    rows = ({"role": role, "content": content} for role, content in messages)
+    return "".join(json.dumps(row) + "\n" for row in rows)
