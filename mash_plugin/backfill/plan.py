@@ -21,6 +21,8 @@ class Planned(NamedTuple):
     bytes: int
     state: str
     """due, done, too_long, left_out or empty."""
+    has_failed: bool = False
+    """Its last review was not saved."""
 
 
 class Plan(NamedTuple):
@@ -28,6 +30,11 @@ class Plan(NamedTuple):
 
     since: int
     chats: tuple[Planned, ...]
+
+    @property
+    def due(self) -> list[Planned]:
+        """What is to be reviewed; what failed comes last, so that it cannot stop every run."""
+        return sorted(self.of("due"), key=lambda chat: chat.has_failed)
 
     def of(self, state: str) -> list[Planned]:
         """The chats in one state."""

@@ -1,7 +1,6 @@
 """A whole run: chat after chat until all are reviewed, the limit is reached, or one is not."""
 
 import fcntl
-import json
 import os
 import shutil
 import time
@@ -15,9 +14,8 @@ from mash_plugin.backfill.offer import Chosen
 from mash_plugin.backfill.outcome import Outcome
 from mash_plugin.backfill.plan import MOST_REVIEWS, TOO_LONG, Plan, Planned
 from mash_plugin.backfill.review import LIMIT_S, review_chat
-from mash_plugin.client import lease
+from mash_plugin.client import call, lease
 from mash_plugin.errors import InvalidArgument, MashError
-from mash_plugin.file_writing import replace_file
 from mash_plugin.paths import Paths
 from mash_plugin.render.text import clean, shorten
 from mash_plugin.store.failpoint import failpoint
@@ -55,7 +53,7 @@ class Result:
     @property
     def pending(self) -> list[tuple[Planned, str]]:
         """Every chat that is still to be reviewed, and why it was not."""
-        due = [chat for chat in self.plan.of("due") if chat.chat_id not in self.reviewed]
+        due = [chat for chat in self.plan.due if chat.chat_id not in self.reviewed]
         pending = [(chat, self._why(chat)) for chat in due]
         return pending + [(chat, TOO_LONG) for chat in self.plan.of("too_long")]
 
@@ -104,10 +102,8 @@ def run(
     """
     result = Result(chosen.name, plan)
     with _only_run(paths), lease(paths):
-        remembered = _Unfinished(paths)
-        due = remembered.last(plan.of("due"))
-        pace = _Pace(min(len(due), options.limit), options)
-        for number, chat in enumerate(due):
+        pace = _Pace(min(len(plan.due), options.limit), options)
+        for number, chat in enumerate(plan.due):
             if number == options.limit:
                 result.stopped_because = "limit"
                 break
@@ -121,14 +117,19 @@ def run(
                 outcome = Outcome(False, kind="not_saved", reason=str(error))
             pace.end(outcome)
             if not outcome.is_saved:
-                remembered.add(chat)
+                _note_failure(paths, chosen, chat, outcome)
                 result.unfinished = (chat, outcome)
                 result.stopped_because = "unfinished_review"
                 break
-            remembered.remove(chat)
             result.reviewed[chat.chat_id] = outcome.records_saved
             failpoint("review_counted")
     return result
+
+
+def _note_failure(paths: Paths, chosen: Chosen, chat: Planned, outcome: Outcome) -> None:
+    failed = {"chat_id": chat.chat_id, "agent": chosen.name, "kind": outcome.kind}
+    with suppress(MashError):  # the chat is pending in any case
+        call("review_failed", failed, paths=paths)
 
 
 class _Pace:
@@ -153,33 +154,6 @@ class _Pace:
         left = self._total - self._done
         text = f"  saved, {counted(outcome.records_saved, 'candidate')}; {each_s:.0f} s per chat"
         self._options.tell(text + (f", about {_duration(left * each_s)} left" if left else ""))
-
-
-class _Unfinished:
-    """Chats whose last review failed: they come last, so that one of them cannot stop every run."""
-
-    def __init__(self, paths: Paths) -> None:
-        self._file = Path(paths.reviews) / "unfinished.json"
-        self._ids: list[str] = []
-        with suppress(OSError, ValueError, TypeError):
-            self._ids = [str(chat_id) for chat_id in json.loads(self._file.read_bytes())]
-
-    def last(self, chats: list[Planned]) -> list[Planned]:
-        """The chats, those that failed at the end."""
-        return sorted(chats, key=lambda chat: chat.chat_id in self._ids)
-
-    def add(self, chat: Planned) -> None:
-        if chat.chat_id not in self._ids:
-            self._ids.append(chat.chat_id)
-            self._save()
-
-    def remove(self, chat: Planned) -> None:
-        if chat.chat_id in self._ids:
-            self._ids.remove(chat.chat_id)
-            self._save()
-
-    def _save(self) -> None:
-        replace_file(self._file, json.dumps(self._ids).encode())
 
 
 @contextmanager

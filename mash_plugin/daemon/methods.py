@@ -39,6 +39,7 @@ COMMANDS = {
     "terminal_rebind": ("mash_plugin.memory.rebind", "rebind"),
     "review_plan": ("mash_plugin.memory.review", "review_plan"),
     "review_chat": ("mash_plugin.memory.review", "review_chat"),
+    "review_failed": ("mash_plugin.memory.review", "review_failed"),
     "review_result": ("mash_plugin.memory.review", "review_result"),
 }
 """name → module and function(call, params): what the person's own commands ask."""

@@ -5,17 +5,18 @@ Nothing is saved here: what a reviewer finds goes through `extract_records` like
 
 from typing import Any
 
+from mash_plugin.agents import AGENTS, agent_named
 from mash_plugin.chats.project import Project, is_denied, project_of, shared_place
 from mash_plugin.chats.reading import Chat, as_chat, messages_from
 from mash_plugin.chats.switches import what_is_off
-from mash_plugin.errors import RecordsDisabled
+from mash_plugin.errors import InvalidArgument, RecordsDisabled
 from mash_plugin.memory.call import Call
 from mash_plugin.memory.denied import Denied
 from mash_plugin.memory.extraction import chat_to_review, fingerprint_of
 from mash_plugin.memory.scopes import known_chat, real_folder, scope_json
 from mash_plugin.records.model import Scope
 from mash_plugin.store.chats import SQL
-from mash_plugin.store.checkpoints import get_checkpoint
+from mash_plugin.store.checkpoints import failed_reviews, get_checkpoint, note_failed_review
 from mash_plugin.store.operations import find_receipt, identity_of, operation_key
 
 MOST_BYTES = 400_000
@@ -37,7 +38,10 @@ def review_plan(call: Call, request: Json) -> Json:
             rows = db.all(SQL.chats_active_since, {"since": request["since"]})
         ids = [as_chat(row).id for row in rows]
     denied = Denied(call)
-    return {"chats": [_planned(call, denied, chat_id) for chat_id in ids]}
+    with call.store.reading() as db:
+        failed = failed_reviews(db)
+    chats = (_planned(call, denied, chat_id) for chat_id in ids)
+    return {"chats": [{**chat, "has_failed": chat["chat_id"] in failed} for chat in chats]}
 
 
 def review_chat(call: Call, request: Json) -> Json:
@@ -72,6 +76,18 @@ def review_result(call: Call, request: Json) -> Json:
     records = (found.receipt or {}).get("records", []) if found else []
     saved = sum(1 for record in records if not record["reused"])
     return {"is_saved": found is not None, "records_saved": saved}
+
+
+def review_failed(call: Call, request: Json) -> Json:
+    """Remember that a review was not saved: that chat comes last in the next run."""
+    if agent_named(request["agent"]) is None:
+        raise InvalidArgument(
+            f"There is no agent {request['agent']!r}; known: {', '.join(AGENTS)}."
+        )
+    chat = known_chat(call.chats, request["chat_id"])
+    with call.store.writing() as db:
+        note_failed_review(db, chat.id, request["agent"], request["kind"], call.now)
+    return {"chat_id": chat.id}
 
 
 def review_scope(chat: Chat) -> Scope:

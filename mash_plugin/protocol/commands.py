@@ -67,6 +67,14 @@ class ReviewChatRequest(Request):
     chat_id: Id
 
 
+class ReviewFailedRequest(Request):
+    """A review that was not saved, and what kind of failure it was."""
+
+    chat_id: Id
+    agent: Name
+    kind: Annotated[str, StringConstraints(pattern=r"^[a-z_]{1,40}$")]
+
+
 class ReviewResultRequest(Request):
     """The operation that a review was to be saved by."""
 
@@ -90,5 +98,6 @@ COMMANDS: dict[str, type[Request]] = {
     "terminal_rebind": RebindRequest,
     "review_plan": ReviewPlanRequest,
     "review_chat": ReviewChatRequest,
+    "review_failed": ReviewFailedRequest,
     "review_result": ReviewResultRequest,
 }

@@ -26,6 +26,17 @@ def get_checkpoint(db: Connection, owner: str, chat_id: str, scope: Scope) -> Ch
 def save_checkpoint(
     db: Connection, owner: str, chat_id: str, scope: Scope, reviewed: Checkpoint, records: int
 ) -> None:
-    """Let a review replace the last one, in the transaction of its records."""
+    """Let a review replace the last one, even a failed one, in the transaction of its records."""
     key = {**place_key(owner, scope), "chat_id": chat_id}
     db.run(_SQL.save_checkpoint, {**key, **reviewed._asdict(), "record_count": records})
+    db.run(_SQL.drop_failed_review, {"chat_id": chat_id})
+
+
+def failed_reviews(db: Connection) -> frozenset[str]:
+    """The chats whose last review by a backfill was not saved."""
+    return frozenset(chat_id for (chat_id,) in db.all(_SQL.failed_reviews))
+
+
+def note_failed_review(db: Connection, chat_id: str, agent: str, kind: str, now: int) -> None:
+    """Remember that an agent's review was not saved; never what it said."""
+    db.run(_SQL.note_failed_review, {"chat_id": chat_id, "agent": agent, "kind": kind, "now": now})

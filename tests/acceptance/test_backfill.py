@@ -160,6 +160,29 @@ def obeying(agent: str, home: Home, message: str, secret: Path, marker: Path) ->
     ]
 
 
+@pytest.mark.spec("R-151")
+@pytest.mark.parametrize("agent", AGENTS)
+def test_installed_hooks_say_nothing_to_an_agent_of_our_own(
+    person: Installed, name: str, clone: Path, agent: str
+) -> None:
+    home, model = person.home, model_of(person, agent)
+    plant(home, clone, f"{CHOICE}, that is decided.")
+    home.mash("index")
+    said = {}
+    for internal in ("0", "1"):
+        environment = {"MASH_INTERNAL": internal}
+        prompt = f"From now on use tabs, {internal}."
+        if agent == "claude-code":
+            home.claude_print(prompt, clone, env=environment)
+            said[internal] = fake_anthropic.context_of(model.bodies[-1])
+        else:
+            home.codex_exec(prompt, clone, env=environment)
+            said[internal] = fake_openai.context_of(model.bodies[-1])
+    assert CHOICE in said["0"]  # the chat is hinted at
+    assert CHOICE not in said["1"]
+    assert "evidence: [" not in said["1"]
+
+
 @pytest.mark.spec("R-141")
 @pytest.mark.parametrize(
     ("agent", "advice"), [("claude-code", "type /login"), ("codex", "run `codex login`")]

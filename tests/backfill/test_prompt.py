@@ -4,7 +4,7 @@ import json
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mash_plugin.backfill.prompt import INSTRUCTIONS, ask_for, fenced_lines
@@ -42,6 +42,7 @@ def test_a_hostile_chat_stays_inside_its_fence() -> None:
     assert not set("@$`<>&\u202e\u200b\U000e0041") & set(fenced[1])
 
 
+@example(["a\u2028b\u2029c\x85d\x0be\x0cf\x1cg\rh\ni", "\U0001f389\U000e0041"])
 @given(st.lists(st.text(), min_size=1, max_size=4))
 def test_any_text_is_one_line_that_reads_back_as_it_was(texts: list[str]) -> None:
     lines = fenced_lines([{"id": "m", "by": "person", "text": text} for text in texts])

@@ -95,8 +95,10 @@ def test_a_chat_that_failed_comes_last_in_the_next_run(bench: BackfillPlace) -> 
     failed = bench.run(bench.plan(), STUB="refusal").unfinished
     assert failed
     assert failed[0].chat_id == "claude-code-newest"
-    again = bench.run(bench.plan())
-    assert list(again.reviewed) == ["claude-code-older", "claude-code-newest"]
+    plan = bench.plan()
+    assert [chat.has_failed for chat in plan.due] == [False, True]
+    assert list(bench.run(plan).reviewed) == ["claude-code-older", "claude-code-newest"]
+    assert not any(chat.has_failed for chat in bench.plan().chats)
     bench.chat("We never log names.", "third", hours_ago=0.5)
     assert list(bench.run(bench.plan()).reviewed) == ["claude-code-third"]
 
