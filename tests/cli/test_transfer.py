@@ -1,0 +1,151 @@
+"""`mash export` and `mash import` at the terminal."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.setup.terminals import on_a_terminal
+from tests.store.saving import mode
+from tests.support.homes import Home
+from tests.support.processes import end_processes_of
+from tests.support.saved import begin, save
+
+NOWHERE = "http://127.0.0.1:9"
+STATEMENT = "Invoices are rendered with Typst."
+
+
+@pytest.fixture
+def told(fresh: Home) -> Home:
+    """A home with one chat and one record that rests on it."""
+    begin(fresh)
+    save(fresh, "established", STATEMENT)
+    return fresh
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Iterator[Home]:
+    """Another machine of the same person, without any chat."""
+    made = Home(tmp_path / "machine", NOWHERE, NOWHERE)
+    made.mash("init", "--yes", "--no-agents", "--no-index")
+    yield made
+    end_processes_of(made.root)
+
+
+def statements(home: Home) -> list[str]:
+    return [record["statement"] for record in home.records("shop")]
+
+
+@pytest.mark.spec("R-161", "R-164")
+def test_an_export_is_private_and_says_so_on_standard_error(told: Home) -> None:
+    done = told.mash("export", "--out", "mine.gz")
+    assert done.code == 0, done
+    assert done.err.startswith("mash: The file holds the text of records, quotes and chats")
+    path = told.home / "mine.gz"
+    assert done.out == (
+        f"Wrote {path}: 1 record in 1 revision, 1 chat with 1 message, {path.stat().st_size}"
+        " bytes.\n"
+    )
+    assert mode(str(path)) == 0o600
+    again = told.mash("export", "--out", "mine.gz")
+    assert (again.code, again.out) == (1, "")
+    assert "is there already" in again.err
+
+
+def test_without_a_name_it_is_a_new_file_in_this_folder(told: Home) -> None:
+    done = told.mash("export", "--json")
+    path = Path(json.loads(done.out)["path"])
+    assert path.parent == told.home
+    assert re.fullmatch(r"mash-export-\d{8}-\d{6}\.jsonl\.gz", path.name)
+
+
+def test_a_part_is_exported_by_scope_or_by_folder(told: Home) -> None:
+    done = told.mash("export", "--scope", "personal", "--out", "none.gz", "--json")
+    assert json.loads(done.out)["counts"].get("record") is None
+    clone = told.root / "work" / "shop-1"
+    done = told.mash("export", "--project", "--out", "shop.gz", "--json", cwd=clone)
+    assert json.loads(done.out)["counts"]["record"] == 1
+    assert told.mash("export", "--scope", "mine").code == 1
+    assert "is no scope" in told.mash("export", "--scope", "repository:").err
+    assert "is no project" in told.mash("export", "--project", cwd=Path("/")).err
+
+
+@pytest.mark.spec("R-162")
+def test_an_import_is_previewed_asked_for_and_done(told: Home, machine: Home) -> None:
+    file = str(told.home / "mine.gz")
+    told.mash("export", "--out", file)
+    tried = machine.mash("import", file, "--dry-run")
+    assert tried.code == 0, tried
+    assert "Would take in 1 record, 0 links, 1 chat with 1 message." in tried.out
+    asked = machine.mash("import", file)
+    assert asked.code == 2
+    assert "--yes" in asked.err
+    code, shown = on_a_terminal(machine, "n\n", "mash", "import", file, "--as-mine")
+    assert (code, "Nothing was changed." in shown) == (1, True)
+    assert statements(machine) == []
+    code, shown = on_a_terminal(machine, "y\n", "mash", "import", file, "--as-mine")
+    assert code == 0, shown
+    assert "Took in 1 record" in shown
+    assert statements(machine) == [STATEMENT]
+    again = machine.mash("import", file, "--as-mine", "--yes")
+    assert again.code == 0
+    assert re.fullmatch(
+        r"This was taken in .* \(1 record, import [0-9a-f]{32}\): nothing to do\.\n", again.out
+    )
+
+
+@pytest.mark.spec("R-163")
+def test_a_store_moves_to_another_machine(told: Home, machine: Home) -> None:
+    file = str(told.home / "mine.gz")
+    told.mash("export", "--out", file)
+    done = machine.mash("import", file, "--keep-identity", "--yes", "--json")
+    assert done.code == 0, done
+    assert "Retire the original" in done.err
+    assert json.loads(done.out)["counts"]["records"] == 1
+    assert machine.records("shop") == told.records("shop")
+    refused = told.mash("import", file, "--keep-identity", "--yes")
+    assert refused.code == 1
+    assert refused.err.startswith("mash: --keep-identity needs an empty store")
+
+
+@pytest.mark.spec("R-161")
+def test_a_damaged_file_is_refused_in_one_line(told: Home) -> None:
+    (told.home / "bad.gz").write_bytes(b"hello")
+    done = told.mash("import", "bad.gz", "--yes")
+    assert (done.code, done.out) == (1, "")
+    assert done.err.count("\n") == 1
+    assert "Nothing was imported." in done.err
+
+
+def test_rules_become_candidates_and_are_taken_back(told: Home) -> None:
+    clone = told.root / "work" / "shop-1"
+    (clone / "CLAUDE.md").write_text("- Prefer small functions.\n- Use tabs in Makefiles.\n")
+    tried = told.mash("import", "CLAUDE.md", "--from", "rules", "--dry-run", cwd=clone)
+    assert "Would become 2 candidates of host.example/team/shop:" in tried.out
+    assert "    preference Prefer small functions.\n" in tried.out
+    done = told.mash("import", "CLAUDE.md", "--from", "rules", "--yes", cwd=clone)
+    assert done.code == 0, done
+    assert len(statements(told)) == 3
+    undo = done.out.rstrip().rpartition("To take it back: mash ")[2].split()
+    assert told.mash(*undo).out == "Took back 2 candidates.\n"
+    assert statements(told) == [STATEMENT]
+
+
+def test_options_that_do_not_go_together_are_told(told: Home) -> None:
+    for words in (
+        ("x.gz", "--keep-identity", "--as-mine"),
+        ("x.gz", "--from", "rules", "--as-mine"),
+        ("x.gz", "--scope", "personal"),
+        (),
+        ("x.gz", "--from", "cursor"),
+    ):
+        assert told.mash("import", *words).code == 2, words
+
+
+@pytest.mark.spec("R-163")
+def test_no_tool_reaches_them(told: Home) -> None:
+    for name in ("export", "import_export", "import_memory", "undo_import"):
+        answer = told.call(name, {"path": "/tmp/x"})
+        assert "the person's own commands alone" in answer["error"]["message"]
