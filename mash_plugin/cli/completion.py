@@ -11,6 +11,12 @@ from mash_plugin.errors import InvalidArgument
 from mash_plugin.file_writing import replace_file
 
 VARIABLE = "_MASH_COMPLETE"
+NEEDS_BASH_4_4 = "complete -o nosort -F _mash_completion mash\n"
+WITH_ANY_BASH = (
+    "complete -o nosort -F _mash_completion mash 2>/dev/null ||\n"
+    "        complete -F _mash_completion mash\n"
+)
+"""The bash of macOS is 3.2; an unknown option would be an error at the start of every shell."""
 MARK = "# Written by `mash completion --install`; folders made for it: "
 LOADERS = (
     "/usr/share/bash-completion/bash_completion",
@@ -87,7 +93,8 @@ def _script(name: str) -> str:
     assert kind is not None  # noqa: S101 - click knows the three
     maker = kind(cli, {}, "mash", VARIABLE)
     # Not `source()`: for bash it first runs one to ask for its version.
-    return maker.source_template % maker.source_vars()
+    script = maker.source_template % maker.source_vars()
+    return script.replace(NEEDS_BASH_4_4, WITH_ANY_BASH)
 
 
 def _install(file: Path, script: str) -> bool:

@@ -93,6 +93,15 @@ def test_bash_completes_every_command(person: Person) -> None:
     person.must_have_started_nothing()
 
 
+def test_an_older_bash_completes_too_without_an_error(person: Person) -> None:
+    script = (
+        'complete() { if [ "$2" = nosort ]; then echo invalid >&2; return 2; fi;'
+        ' builtin complete "$@"; }; eval "$(mash completion bash)"; complete -p mash'
+    )
+    done = person.run("bash", "-c", script)
+    assert (done.stdout.strip(), done.stderr) == ("complete -F _mash_completion mash", "")
+
+
 def test_bash_completes_what_a_lazily_loaded_command_takes(person: Person) -> None:
     assert {"start", "stop", "restart", "status"} <= set(bash_offers(person, "mash", "daemon", ""))
     assert bash_offers(person, "mash", "init", "--dry") == ["--dry-run"]
