@@ -144,9 +144,8 @@ class RecordsIn:
         row = line | {"from": ends[0], "to": ends[1]}
         is_fresh = all(self._came_now(end) for end in ends)
         with constrained(here):
-            self.links += self._db.run(
-                _SQL.insert_link if is_fresh else _SQL.insert_known_link, row
-            )
+            is_new = self._db.run(_SQL.insert_link if is_fresh else _SQL.insert_known_link, row)
+        self.links += is_new > 0
         if line["relation"] == "supersedes":
             self.supersedes.add(ends[0])
 
