@@ -1,13 +1,15 @@
 """The daily copies of the store: that there are some, that they are new, that they open."""
 
 import os
+import time
 from collections.abc import Iterator
 from shlex import quote
+from typing import Literal
 
 from mash_plugin.doctor.finding import Finding, Repair, Severity
 from mash_plugin.doctor.machine import Machine
 from mash_plugin.doctor.words import own_words
-from mash_plugin.errors import LocalFailure
+from mash_plugin.errors import LocalFailure, UpgradeNeeded
 from mash_plugin.render.text import local_date
 from mash_plugin.store.backup import Backup, backups, verify
 
@@ -20,8 +22,11 @@ def check_backups(machine: Machine) -> Iterator[Finding]:
     """What a lost store would be brought back from."""
     if not machine.has_store:
         return
-    good = []
+    good: list[Backup] = []
+    end = time.monotonic() + machine.record_time_s
     for backup in backups(machine.paths.backups):
+        if good and time.monotonic() > end:
+            break  # the newest can be restored from; reading large ones takes long
         fault = _fault(backup)
         if fault is None:
             good.append(backup)
@@ -32,7 +37,7 @@ def check_backups(machine: Machine) -> Iterator[Finding]:
     elif machine.report.counts.get("records"):
         text = f"no backup lies in {machine.paths.backups}"
         why = "a damaged store could not be brought back; one is made on each day of use"
-        is_new = _saved_since(machine, 0) > machine.now - DAY_MS
+        is_new = _first_saved(machine) > machine.now - DAY_MS
         severity: Severity = "note" if is_new else "warning"
         repair = Repair(lambda: make_backup(machine))
         yield Finding("backup-missing", severity, text, why, MAKE, repair)
@@ -52,7 +57,7 @@ def _age(machine: Machine, newest: Backup) -> Iterator[Finding]:
     shown = local_date(newest.made_at)
     age = machine.now - newest.made_at
     # Its name tells seconds.
-    is_behind = _saved_since(machine, newest.made_at + 999) > 0
+    is_behind = _last_saved(machine) > newest.made_at + 999
     if age > OLD_MS and is_behind:
         text = f"the newest backup is of {shown}; records were saved since"
         why = "they would be lost with the store"
@@ -62,16 +67,25 @@ def _age(machine: Machine, newest: Backup) -> Iterator[Finding]:
         yield Finding("backup", "ok", f"{newest.path} of {shown}")
 
 
-def _saved_since(machine: Machine, at: int) -> int:
-    """When something was last saved after that time, 0 if nothing was."""
+def _first_saved(machine: Machine) -> int:
+    return _saved(machine, "min")
+
+
+def _last_saved(machine: Machine) -> int:
+    return _saved(machine, "max")
+
+
+def _saved(machine: Machine, which: Literal["min", "max"]) -> int:
     with machine.reading(machine.paths.store) as db:
-        row = db.one("SELECT max(recorded_at) FROM revisions WHERE recorded_at > :at", {"at": at})
+        row = db.one(f"SELECT {which}(recorded_at) FROM revisions")  # noqa: S608 - one of the two
     return int(row[0]) if row and row[0] else 0
 
 
 def _fault(backup: Backup) -> str | None:
     try:
         verify(backup.path)
+    except UpgradeNeeded:
+        return None  # whole, and for a newer version to read
     except LocalFailure as error:
         return error.message
     return None

@@ -35,7 +35,7 @@ class Machine:
     other_daemon: Callable[[], str | None]
     """The name of a running daemon that is not of this version and environment."""
     record_time_s: float = 1.0
-    """How long checksums of records are looked at; some 5,000 records a second."""
+    """How long records, and again backups, are looked at; some 5,000 records a second."""
 
     @cached_property
     def settings(self) -> Settings:

@@ -4,22 +4,26 @@ import shlex
 from collections.abc import Iterator
 
 from mash_plugin.chats.switches import list_faults, marker_faults, what_is_off
-from mash_plugin.config import Settings, is_off, read_settings
+from mash_plugin.config import is_off, read_settings
 from mash_plugin.doctor.finding import Finding
 from mash_plugin.doctor.machine import Machine
 from mash_plugin.render.text import local_date
 from mash_plugin.store.pauses import FOR_EVER
 
+RECORDS_OFF = "records are off: nothing is saved"
+CAPTURE_OFF = "saving notes are off: agents are not asked to save"
+RECALL_OFF = "records in hooks are off: agents are not reminded"
+FILES_OFF = "hints at file reads are off"
 SWITCHES = (
-    ("records_enabled", "records are off: nothing is saved", "[records] enabled"),
-    ("capture", "saving notes are off: agents are not asked to save", "[records] capture"),
-    ("recall", "records in hooks are off: agents are not reminded", "[records] recall"),
-    ("file_recall", "hints at file reads are off", "[recall] files"),
+    ("records_enabled", RECORDS_OFF, "[records] enabled"),
+    ("capture", CAPTURE_OFF, "[records] capture"),
+    ("recall", RECALL_OFF, "[records] recall"),
+    ("file_recall", FILES_OFF, "[recall] files"),
 )
 VARIABLES = {
-    "capture": "MASH_RECORD_CAPTURE",
-    "recall": "MASH_RECORD_RECALL",
-    "file_recall": "MASH_FILE_RECALL",
+    "MASH_RECORD_CAPTURE": CAPTURE_OFF,
+    "MASH_RECORD_RECALL": RECALL_OFF,
+    "MASH_FILE_RECALL": FILES_OFF,
 }
 OFF_WORDS = {
     "everything": "everything is off",
@@ -55,22 +59,27 @@ def check_marker(machine: Machine) -> Iterator[Finding]:
 
 
 def check_switches(machine: Machine) -> Iterator[Finding]:
-    """What is switched off for all projects, and by what."""
-    variables = {name: machine.environ.get(name, "") for name in VARIABLES.values()}
-    in_file = machine.settings if not any(variables.values()) else _without_variables(machine)
-    for name, text, key in SWITCHES:
-        variable = VARIABLES.get(name, "")
-        if not getattr(in_file, name) and (in_file.records_enabled or name == "records_enabled"):
-            why = f"{key} in {machine.paths.config_file} says so"
-            if not machine.settings.problem:
-                yield Finding("switched-off", "note", text, why, _edit(machine))
-        elif is_off(variables.get(variable)):
-            why = f"{variable}={variables[variable]} is set in this shell, and agents inherit it"
+    """What is switched off for all projects: in the file, and in this shell."""
+    yield from _off_in_file(machine)
+    for variable, text in VARIABLES.items():
+        value = machine.environ.get(variable)
+        if is_off(value):
+            why = f"{variable}={value} is set in this shell, and agents inherit it"
             yield Finding("switched-off-by-variable", "note", text, why, f"unset {variable}")
     if machine.environ.get("MASH_INTERNAL", "") not in ("", "0"):
         text = "every hook of an agent that is started from here stays silent"
         why = "MASH_INTERNAL is set in this shell; it is meant for agents that mash itself starts"
         yield Finding("internal-variable", "warning", text, why, "unset MASH_INTERNAL")
+
+
+def _off_in_file(machine: Machine) -> Iterator[Finding]:
+    settings = read_settings(machine.paths.config_file, {})
+    if settings.problem:
+        return  # told with the file
+    off = [(text, key) for name, text, key in SWITCHES if not getattr(settings, name)]
+    for text, key in off if settings.records_enabled else off[:1]:
+        why = f"{key} in {machine.paths.config_file} says so"
+        yield Finding("switched-off", "note", text, why, _edit(machine))
 
 
 def check_project(machine: Machine) -> Iterator[Finding]:
@@ -103,10 +112,6 @@ def _end_pause(machine: Machine, kind: str, name: str) -> str:
         return f"cd {shlex.quote(name)} && mash pause --off"
     is_here = machine.project is not None and machine.project.identity == name
     return "mash pause --off" if is_here else f"in a clone of {name}: mash pause --off"
-
-
-def _without_variables(machine: Machine) -> Settings:
-    return read_settings(machine.paths.config_file, {})
 
 
 def _edit(machine: Machine) -> str:
