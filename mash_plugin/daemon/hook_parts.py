@@ -206,13 +206,14 @@ def last_said(call: Call, agent: str, session_id: str) -> Part[str | None]:
 
 def _hints(call: Call, chats: list[Chat]) -> list[ChatHint]:
     """Without those of a clone that the person left out, or whose chats are not to be read."""
-    chats = [chat for chat in chats if not _is_left_out(call, chat)]
+    places = {(chat.project_path or "/", chat.repository_identity) for chat in chats}
+    left_out = {place for place in places if _is_left_out(call, *place)}
+    chats = [c for c in chats if (c.project_path or "/", c.repository_identity) not in left_out]
     shown = masking(call.settings).needed_for([chat.title or "" for chat in chats])
     return [ChatHint(c.id, shown(c.title or ""), c.last_active_at) for c in chats]
 
 
-def _is_left_out(call: Call, chat: Chat) -> bool:
-    path = chat.project_path or "/"
-    project = Project(path, chat.repository_identity, shared_place(path))
+def _is_left_out(call: Call, path: str, identity: str | None) -> bool:
+    project = Project(path, identity, shared_place(path))
     unread = (*call.settings.deny, *call.settings.no_index)
     return is_denied(project, unread) or "index" in switched_off(project)

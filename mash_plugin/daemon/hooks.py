@@ -24,6 +24,8 @@ T = TypeVar("T")
 BUDGET_S = 0.1
 PATIENCE = 0.7
 """The share of the budget that is left to the chats when the records are slow."""
+MOST_BYTES_EACH = 4
+"""Of a character in a text that is clean: most are not worth counting."""
 SOURCES = ("startup", "resume", "clear", "compact", "fork")
 
 
@@ -286,7 +288,7 @@ def _file_read(hook: _Hook) -> str:
         text = _file_text(hook, path, records.get(path, []), chats.get(path, []), room)
         if text:
             texts.append(text)
-            room -= shown_bytes(text)
+            room -= shown_bytes(text) if len(paths) > 1 else 0
     return "\n\n".join(texts)
 
 
@@ -303,7 +305,7 @@ def _file_text(
         [c for c in chats if f"{CHAT}{c.id}" in new],
         hook.host.TOOL_PREFIX,
     )
-    if shown_bytes(text) > room:
+    if MOST_BYTES_EACH * len(text) > room and shown_bytes(text) > room:
         text = ""
     unseen = [i for i in new if i.removeprefix(CHAT) not in text]
     if unseen:
