@@ -128,6 +128,11 @@ def test_rules_become_candidates_and_are_taken_back(told: Home) -> None:
     done = told.mash("import", "CLAUDE.md", "--from", "rules", "--yes", cwd=clone)
     assert done.code == 0, done
     assert len(statements(told)) == 3
+    chat = json.loads(told.mash("chats", "--json").out)["chats"][-1]
+    assert chat["title"] == "Import of CLAUDE.md"
+    for words in (("chats",), ("chats", chat["id"]), ("status",), ("size",), ("records", "--all")):
+        assert told.mash(*words).code == 0, words
+    assert "Use tabs in Makefiles." in told.mash("chats", chat["id"]).out
     undo = done.out.rstrip().rpartition("To take it back: mash ")[2].split()
     assert told.mash(*undo).out == "Took back 2 candidates.\n"
     assert statements(told) == [STATEMENT]
