@@ -4,7 +4,9 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
+from subprocess import SubprocessError
 from typing import NamedTuple
 
 from mash_plugin.agents.headless import REVIEWERS, Reviewer
@@ -31,8 +33,13 @@ class Chosen(NamedTuple):
 
 def find_reviewers(paths: Paths, environ: Mapping[str, str]) -> list[Chosen]:
     """Every agent that is there and says itself that the person is signed in."""
-    found = (Chosen(one, one.find_place(environ)) for one in REVIEWERS.values())
-    return [one for one in found if one.place.client and _is_signed_in(paths, one, environ)]
+    found = []
+    for reviewer in REVIEWERS.values():
+        chosen = Chosen(reviewer, reviewer.find_place(environ))
+        with suppress(InvalidArgument):  # one that does not tell is none to offer
+            if chosen.place.client and _is_signed_in(paths, chosen, environ):
+                found.append(chosen)
+    return found
 
 
 def choose(paths: Paths, environ: Mapping[str, str], name: str | None = None) -> Chosen:
@@ -91,7 +98,7 @@ def _is_signed_in(paths: Paths, chosen: Chosen, environ: Mapping[str, str]) -> b
     folder = tempfile.mkdtemp(prefix="status-", dir=paths.reviews)
     try:
         return chosen.reviewer.is_signed_in(chosen.place, Path(folder), environ)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, SubprocessError) as error:
         raise InvalidArgument(
             f"{chosen.title} does not tell whether you are signed in ({error})."
         ) from None

@@ -3,9 +3,10 @@
 import os
 import signal
 import subprocess
+import tempfile
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
 from mash_plugin.agents.reviewing import Start
 from mash_plugin.protocol.review import GROUP_FILE
@@ -28,16 +29,12 @@ class Ended(NamedTuple):
 def run_group(start: Start, folder: Path, empty: Path, limit_s: float) -> Ended:
     """Run it in an empty folder; whatever happens, nothing of its group is left behind.
 
-    Output goes to files: a process that left the group could hold a pipe open for ever.
+    The streams are files without a name: one that left the group could hold a pipe open for
+    ever, and what was said in a chat does not stay on the disk when this process is killed.
     """
-    prompt = folder / "prompt"
-    prompt.touch(0o600)
-    prompt.write_bytes(start.stdin)
-    with (
-        prompt.open("rb") as stdin,
-        (folder / "out").open("wb") as out,
-        (folder / "err").open("wb") as err,
-    ):
+    with _nameless(folder) as stdin, _nameless(folder) as out, _nameless(folder) as err:
+        stdin.write(start.stdin)
+        stdin.seek(0)
         process = subprocess.Popen(
             start.command,
             env=start.environment,
@@ -56,7 +53,7 @@ def run_group(start: Start, folder: Path, empty: Path, limit_s: float) -> Ended:
             is_late = True
         finally:
             end_group(process)
-    return Ended(process.returncode, _tail(folder / "out"), _tail(folder / "err"), is_late)
+        return Ended(process.returncode, _tail(out), _tail(err), is_late)
 
 
 def end_group(process: subprocess.Popen[bytes]) -> None:
@@ -70,7 +67,11 @@ def end_group(process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
-def _tail(path: Path) -> str:
-    with path.open("rb") as file:
-        file.seek(max(0, path.stat().st_size - OUTPUT_LIMIT))
-        return file.read().decode("utf-8", "replace")
+def _nameless(folder: Path) -> IO[bytes]:
+    return tempfile.TemporaryFile(dir=folder, buffering=0)
+
+
+def _tail(file: IO[bytes]) -> str:
+    end = file.seek(0, os.SEEK_END)
+    file.seek(max(0, end - OUTPUT_LIMIT))
+    return file.read().decode("utf-8", "replace")

@@ -102,28 +102,36 @@ def run(
     """
     result = Result(chosen.name, plan)
     with _only_run(paths), lease(paths):
-        pace = _Pace(min(len(plan.due), options.limit), options)
-        for number, chat in enumerate(plan.due):
-            if number == options.limit:
-                result.stopped_because = "limit"
-                break
-            pace.begin(chat)
-            try:
-                outcome = review_chat(paths, chosen, chat, environ, options.limit_s)
-            except KeyboardInterrupt:
-                result.stopped_because = "interrupted"
-                break
-            except (MashError, OSError) as error:
-                outcome = Outcome(False, kind="not_saved", reason=str(error))
-            pace.end(outcome)
-            if not outcome.is_saved:
-                _note_failure(paths, chosen, chat, outcome)
-                result.unfinished = (chat, outcome)
-                result.stopped_because = "unfinished_review"
-                break
+        try:
+            _review_all(paths, chosen, environ, options, result)
+        except KeyboardInterrupt:
+            result.stopped_because = "interrupted"
+    return result
+
+
+def _review_all(
+    paths: Paths, chosen: Chosen, environ: Mapping[str, str], options: Options, result: Result
+) -> None:
+    due = result.plan.due
+    pace = _Pace(min(len(due), options.limit), options)
+    for number, chat in enumerate(due):
+        if number == options.limit:
+            result.stopped_because = "limit"
+            return
+        pace.begin(chat)
+        try:
+            outcome = review_chat(paths, chosen, chat, environ, options.limit_s)
+        except (MashError, OSError) as error:
+            outcome = Outcome(False, kind="not_saved", reason=str(error))
+        pace.end(outcome)
+        if outcome.is_saved:
             result.reviewed[chat.chat_id] = outcome.records_saved
             failpoint("review_counted")
-    return result
+            continue
+        result.unfinished = (chat, outcome)
+        result.stopped_because = "unfinished_review"
+        _note_failure(paths, chosen, chat, outcome)
+        return
 
 
 def _note_failure(paths: Paths, chosen: Chosen, chat: Planned, outcome: Outcome) -> None:

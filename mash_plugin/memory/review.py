@@ -3,13 +3,14 @@
 Nothing is saved here: what a reviewer finds goes through `extract_records` like any review.
 """
 
+from contextlib import suppress
 from typing import Any
 
 from mash_plugin.agents import AGENTS, agent_named
 from mash_plugin.chats.project import Project, is_denied, project_of, shared_place
 from mash_plugin.chats.reading import Chat, as_chat, messages_from
 from mash_plugin.chats.switches import what_is_off
-from mash_plugin.errors import InvalidArgument, RecordsDisabled
+from mash_plugin.errors import ChatNotFound, InvalidArgument, RecordsDisabled
 from mash_plugin.memory.call import Call
 from mash_plugin.memory.denied import Denied
 from mash_plugin.memory.extraction import chat_to_review, fingerprint_of
@@ -40,8 +41,11 @@ def review_plan(call: Call, request: Json) -> Json:
     denied = Denied(call)
     with call.store.reading() as db:
         failed = failed_reviews(db)
-    chats = (_planned(call, denied, chat_id) for chat_id in ids)
-    return {"chats": [{**chat, "has_failed": chat["chat_id"] in failed} for chat in chats]}
+    chats = []
+    for chat_id in ids:
+        with suppress(ChatNotFound):  # forgotten meanwhile
+            chats.append({**_planned(call, denied, chat_id), "has_failed": chat_id in failed})
+    return {"chats": chats}
 
 
 def review_chat(call: Call, request: Json) -> Json:

@@ -225,6 +225,7 @@ def test_a_killed_run_takes_the_real_client_with_it_and_leaves_the_chat_pending(
         process.kill()
         process.communicate(timeout=30)
         eventually(lambda: not reviewing(home), "the client of a killed run goes on")
+        assert [path.name for path in (home.mash_home / "data" / "reviews").iterdir()] == ["lock"]
     finally:
         may_answer.set()
         process.kill()
