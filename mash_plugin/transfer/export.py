@@ -108,9 +108,10 @@ def _write_chats(db: Connection, writer: Writer, wanted: Wanted, shown: Masking)
             " last_active_at is_subagent indexed_at",
         )
         chat["is_subagent"] = bool(chat["is_subagent"])
-        writer.write("chat", shown.whole(chat))
+        writer.write("chat", shown.whole(chat) if shown.is_on else chat)
         for found in _rows(db, _SQL.messages, {"chat_no": row[0]}):
-            writer.write("message", shown.whole(_message(db, found, wanted)))
+            message = _message(db, found, wanted)
+            writer.write("message", shown.whole(message) if shown.is_on else message)
 
 
 def _message(db: Connection, row: Row, wanted: Wanted) -> Json:
