@@ -14,7 +14,6 @@ from mash_plugin.backfill import offer, window
 from mash_plugin.backfill.plan import MOST_REVIEWS, make_plan
 from mash_plugin.backfill.run import Options, Result, run
 from mash_plugin.daemon.clock import now_ms
-from mash_plugin.errors import InvalidArgument
 from mash_plugin.paths import Paths, find_paths
 from mash_plugin.wording import counted
 
@@ -91,7 +90,7 @@ def backfill_window(paths: Paths, agent: str, tell: Tell) -> Result:
 
 
 def parse_since(text: str, now: int) -> int:
-    """A moment from a length of time, a date or Unix milliseconds. Raises InvalidArgument."""
+    """A moment from a length of time, a date or Unix milliseconds; raises UsageError."""
     if length := re.fullmatch(r"(\d{1,4})([hdw])", text):
         return max(0, now - int(length[1]) * _UNITS[length[2]])
     if re.fullmatch(r"\d{12,14}", text):
@@ -99,7 +98,7 @@ def parse_since(text: str, now: int) -> int:
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
-        raise InvalidArgument(
+        raise click.UsageError(
             f"--since {text} is no length such as 3d, 12h or 2w, no date such as 2026-11-27, and"
             " no Unix milliseconds."
         ) from None
@@ -123,7 +122,7 @@ def summary(result: Result) -> str:
 
 def _agrees() -> bool:
     if not sys.stdin.isatty():
-        raise InvalidArgument(
+        raise click.UsageError(
             "backfill asks before it starts an agent, and this is no terminal: add --yes."
         )
     return click.confirm("Go on?", default=False, err=True)
