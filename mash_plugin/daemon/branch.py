@@ -17,6 +17,8 @@ from mash_plugin.daemon.lanes import Lane, Part
 LIMIT_S = 0.05
 """Git is killed then: a session's start waits for it no longer."""
 FRESH_S = 60.0
+OLD_S = 600.0
+"""What is older is not answered with: a start rather waits for git."""
 MOST_FILES = 200
 """A branch that changes more tells little of what is being worked on."""
 MOST_BYTES = 1 << 16
@@ -62,8 +64,10 @@ class _Known(NamedTuple):
     asked_at: float
 
     @property
-    def is_of_this_branch(self) -> bool:
-        return _stamp(self.folder, "HEAD") == self.head
+    def holds(self) -> bool:
+        """Whether it is of the branch that is checked out, and not old."""
+        age_s = time.monotonic() - self.asked_at
+        return age_s < OLD_S and _stamp(self.folder, "HEAD") == self.head
 
     @property
     def is_fresh(self) -> bool:
@@ -89,7 +93,7 @@ class Branches:
         for the next one. `on_failure` gets one word.
         """
         known = self._known.get(root)
-        if known is not None and not known.is_of_this_branch:
+        if known is not None and not known.holds:
             known = None
         if known is not None and known.is_fresh:
             return _done(known.files)
@@ -110,16 +114,18 @@ class Branches:
         own = folders[0] if folders else root
         head, staged = _stamp(own, "HEAD"), _stamp(own, "index")
         files: Files = ()
+        asked_at = time.monotonic()
         try:
             if folders is not None:
                 files = changed_files(root, folders, self._environ.get("PATH", ""))
         except (Unfinished, OSError, ValueError) as error:
             on_failure(type(error).__name__)
+            asked_at -= FRESH_S  # nothing is known, so that the next start has it asked again
         with self._lock:
             del self._asked[root]
             if len(self._known) >= KEPT:
                 self._known.clear()
-            self._known[root] = _Known(files, own, head, staged, time.monotonic())
+            self._known[root] = _Known(files, own, head, staged, asked_at)
         return files
 
 

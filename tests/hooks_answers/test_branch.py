@@ -199,6 +199,16 @@ def test_what_is_known_is_answered_at_once_and_asked_anew_behind_it(clone, branc
     eventually(lambda: ask().value(0) == (), "git is asked behind the answer")
 
 
+def test_what_is_old_is_asked_anew_before_the_answer(clone, branches, monkeypatch):
+    (clone / "part1.py").write_text("changed\n")
+    assert branches.ask(str(clone), pytest.fail).value(time.monotonic() + 10) == ("part1.py",)
+    (clone / "part2.py").write_text("changed\n")
+    assert branches.ask(str(clone), pytest.fail).value(0) == ("part1.py",)
+    monkeypatch.setattr(branch, "OLD_S", 0.0)
+    both = ("part1.py", "part2.py")
+    assert branches.ask(str(clone), pytest.fail).value(time.monotonic() + 10) == both
+
+
 def test_another_branch_is_never_answered_with_the_files_of_the_last(clone, branches):
     (clone / "part1.py").write_text("changed\n")
     assert branches.ask(str(clone), pytest.fail).value(time.monotonic() + 10) == ("part1.py",)
@@ -230,6 +240,19 @@ def test_a_git_that_hangs_is_killed_and_told_without_content(
     for pid in (tmp_path / "calls").read_text().split():
         with pytest.raises(ProcessLookupError):
             os.kill(int(pid), 0)
+
+
+def test_after_a_git_that_was_late_the_next_start_waits_for_nothing_and_has_it_asked_again(
+    clone, tmp_path, monkeypatch, fake_git
+):
+    found, failures = Branches({"PATH": fake_git("exec sleep 600")}), []
+    monkeypatch.setattr(branch, "LIMIT_S", 0.02)
+    assert found.ask(str(clone), failures.append).value(time.monotonic() + 10) == ()
+    assert failures == ["Unfinished"]
+    monkeypatch.setattr(branch, "LIMIT_S", 10.0)
+    fake_git("printf 'part1.py\\0'")
+    assert found.ask(str(clone), pytest.fail).value(0) == ()
+    eventually(lambda: found.ask(str(clone), pytest.fail).value(0) == ("part1.py",), "git is asked")
 
 
 @pytest.mark.parametrize("then", ["yes a.py", "printf 'a.py\\0'; exit 3", "printf a.py"])
@@ -321,9 +344,8 @@ def test_a_hostile_repository_runs_nothing(clone, tmp_path, monkeypatch, where):
     monkeypatch.setenv("GIT_CONFIG_KEY_0", "core.fsmonitor")
     monkeypatch.setenv("GIT_CONFIG_VALUE_0", str(evil))
     (clone / "part1.py").write_text("pass!\n")
-    for number in range(10):  # as old as the index, so that git must look into them
-        os.utime(clone / f"part{number}.py")
-    os.utime(clone / ".git" / "index")
+    # An index that is older than its files: git must look into them.
+    os.utime(clone / ".git" / "index", (1, 1))
     assert ask_git(clone) == ()  # a filter may be named: the files are left alone
     assert not mark.exists()
     monkeypatch.setattr(branch, "_may_name_filters", lambda *_: False)
