@@ -20,8 +20,6 @@ _LEAD = re.compile(
 _SENTENCE_END = re.compile(r"(?<=[.!?;])[\"'*_)]*\s+|(?<=[。！？；])")
 _CURLY = str.maketrans({"‘": "'", "’": "'", "‛": "'", "“": '"', "”": '"', "：": ": ", "\xa0": " "})
 _FENCES = ("```", "~~~")
-_LETTER = r"[\p{L}\p{N}_]"
-"""RE2's own \\w knows English alone."""
 _MEMORY = 16 << 20
 
 
@@ -159,7 +157,6 @@ def _read() -> tuple[tuple[Rule, ...], dict[str, str]]:
                 continue
             for name, words in lists.items():
                 pattern = pattern.replace(f"{{{name}}}", words)
-            pattern = pattern.replace("\\w", _LETTER)
             match head.split():
                 case ["list", name]:
                     lists[name] = f"(?:{pattern})"

@@ -5,7 +5,6 @@ whole and the length. Rows beyond a few megabytes lie in a nameless temporary fi
 memory is bounded however long the session is.
 """
 
-import re
 from collections.abc import Iterator, Sequence
 from struct import Struct
 from typing import BinaryIO
@@ -20,7 +19,7 @@ MOST_IN_MEMORY = 8 << 20
 _ROW = Struct("<qqH")
 _EDGES = " \t.,:;!?-–—*_#>\"'`()[]…。！？、，：；「」『』"
 _CURLY = str.maketrans({"‘": "'", "’": "'", "‛": "'", "“": '"', "”": '"', "„": '"', "\xad": None})
-_SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；])")
+_SENTENCE_ENDS = (". ", "! ", "? ", "; ", "。", "！", "？", "；")
 _BLOCK = _ROW.size * 4_096
 
 
@@ -77,15 +76,20 @@ class PersonsWords:
 
 
 def _pieces(text: str) -> Iterator[str]:
-    for line in _plain(text).splitlines():
-        folded = " ".join(line.split())
-        yield folded.strip(_EDGES)
-        if len(folded) > SHORTEST:
-            sentences = _SENTENCE_END.split(folded)
-            if len(sentences) > 1:
-                for sentence in sentences:
-                    if _is_long(stripped := sentence.strip(_EDGES)):
-                        yield stripped
+    """Every line, and every sentence of a line that has several."""
+    plain = _plain(text)
+    for line in plain.splitlines():
+        yield " ".join(line.split()).strip(_EDGES)
+    sentences = plain
+    for end in _SENTENCE_ENDS:
+        if end in sentences:
+            sentences = sentences.replace(end, "\n")
+    if sentences is not plain:
+        for sentence in sentences.splitlines():
+            if len(sentence) > WINDOW and _is_long(
+                piece := " ".join(sentence.split()).strip(_EDGES)
+            ):
+                yield piece
 
 
 def _folded(line: str) -> str:

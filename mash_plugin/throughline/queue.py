@@ -13,6 +13,7 @@ from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
 
 from mash_plugin.errors import DiskFull, Internal, InvalidArgument, MashError, ReadOnly
+from mash_plugin.store.failpoint import failpoint
 from mash_plugin.throughline.artifacts import SOURCE_KINDS, Artifact, content_digest, memory_id
 
 FORMAT = 1
@@ -174,6 +175,7 @@ def _write(folder: str, name: str, data: bytes, *, must_last: bool) -> None:
             if must_last:
                 file.flush()
                 os.fsync(file.fileno())
+                failpoint("before_queue_rename")
         os.rename(temporary, os.path.join(folder, name))
     except BaseException:
         with suppress(OSError):

@@ -216,8 +216,8 @@ def _artifact_of(row: Row) -> Artifact:
 
 
 def _of_session(row: Row) -> Memory:
-    sort_at = row[6] if row[5] is None else row[5]
-    return Memory(*row, sort_at, None)
+    event_at, stored_at = row[5], row[6]
+    return Memory._make((*row, stored_at if event_at is None else event_at, None))
 
 
 def _next_key(db: Database, entry: Entry) -> str:
