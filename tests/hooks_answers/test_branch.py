@@ -237,7 +237,8 @@ def test_a_git_that_hangs_is_killed_and_told_without_content(
     assert told(desk, clone) == ["About part1.py."]
     eventually(lambda: desk.failures, "the failure is told")
     assert desk.failures == [("SessionStart", "branch:Unfinished")]
-    for pid in (tmp_path / "calls").read_text().split():
+    calls = tmp_path / "calls"  # a slow machine may have killed it before its first line
+    for pid in calls.read_text().split() if calls.exists() else []:
         with pytest.raises(ProcessLookupError):
             os.kill(int(pid), 0)
 
