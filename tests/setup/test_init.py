@@ -88,6 +88,17 @@ def test_a_second_init_changes_nothing_more_and_asks_for_no_review(home: Home) -
     assert done.out.splitlines()[-1] == "No agent had to be changed; none needs a restart."
 
 
+@pytest.mark.spec("R-155")
+def test_installing_anew_keeps_the_layout_of_the_settings(home: Home) -> None:
+    settle(home)
+    home.mash("init", "--yes", "--no-index")
+    before = (home.claude / "settings.json").read_text()
+    (home.claude / "plugins/known_marketplaces.json").unlink()
+    done = home.mash("init", "--yes", "--no-index")
+    assert "Claude Code: plugin installed" in done.out
+    assert (home.claude / "settings.json").read_text() == before
+
+
 def test_the_rule_is_added_once_where_the_flag_asks_for_it(home: Home) -> None:
     settle(home)
     done = home.mash("init", "--yes", "--no-index")

@@ -1,6 +1,7 @@
 """`mash init` tells, asks and checks; whatever breaks it off, a second run ends it well."""
 
 import difflib
+import fcntl
 import json
 import os
 import re
@@ -8,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -19,7 +21,8 @@ from mash_plugin.cli.wizard.found import Found
 from tests.setup.conftest import NOWHERE
 from tests.setup.terminals import INTERRUPT, at_terminal
 from tests.setup.test_init import CLAUDE_SETTINGS, CODEX_SETTINGS, settle
-from tests.support.homes import Home, clients_folder
+from tests.support.homes import Finished, Home, clients_folder
+from tests.support.polling import eventually
 from tests.support.processes import end_processes_of
 from tests.support.transcripts import ClaudeTranscript, CodexTranscript
 
@@ -172,6 +175,32 @@ def test_killed_while_an_agent_installs_a_second_run_ends_it(once: "Once", call:
     assert done.code == -9
     # Killed beside Claude Code's own command, its file keeps the order that this one gave it.
     once.must_become_whole(has_layout=call > 2)
+
+
+def test_two_at_once_give_what_one_gives(once: "Once") -> None:
+    with ThreadPoolExecutor(2) as pool:
+        done = list(pool.map(lambda _: once.home.mash(*WHOLE), range(2)))
+    assert [one.code for one in done] == [0, 0], done
+    once.must_become_whole()
+
+
+def test_one_that_comes_second_says_that_it_waits(once: "Once") -> None:
+    data = once.home.mash_home / "data"
+    data.mkdir(parents=True)
+    with (data / "setup.lock").open("w") as lock, ThreadPoolExecutor(1) as pool:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        waiting = pool.submit(once.home.mash, "init", "--yes", "--no-agents", "--no-index")
+        eventually(lambda: _waits(waiting, data), "it never waited")
+        assert not (data / "records.db").exists()
+        fcntl.flock(lock, fcntl.LOCK_UN)
+        assert "Another `mash init` is at work" in waiting.result(50).err
+
+
+def _waits(running: Future[Finished], data: Path) -> bool:
+    """Whether the kernel lists somebody who waits for this lock."""
+    assert not running.done()
+    inode = f":{(data / 'setup.lock').stat().st_ino} "
+    return any("->" in row and inode in row for row in Path("/proc/locks").read_text().splitlines())
 
 
 COMMANDS = {

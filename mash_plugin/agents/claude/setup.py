@@ -46,6 +46,7 @@ REVIEW_COMMAND = "set disableAllHooks to false in Claude Code's settings.json"
 MARKETPLACES = "extraKnownMarketplaces"
 PLUGINS = "enabledPlugins"
 DECLINED = "declinedPlugins"
+USED = "pluginUsage"
 HOOKS_FILE = "hooks/hooks.json"
 SETTINGS = "settings.json"
 KNOWN = "plugins/known_marketplaces.json"
@@ -142,7 +143,7 @@ def remove(place: Place, before: Before | None, environ: Mapping[str, str]) -> b
         ):
             _try_client([place.client, "plugin", *arguments], environ)
     _settle(file, wanted, before)
-    _withdraw_decline(place, environ)
+    _clean_state(place, environ)
     _remove_leftovers(place, before)
     return was.state != "absent"
 
@@ -161,11 +162,11 @@ def _keep_layout(file: Path, before: str) -> None:
     """Put our entries into the text as the person wrote it, if that says the same."""
     if not before.strip():
         return
-    now = json.loads(_text(file))
+    now, then = json.loads(_text(file)), _parsed(before)
     text = before
     for path in OURS:
         value = _table(now, path[0]).get(path[1])
-        if value is not None:
+        if value not in (None, _table(then, path[0]).get(path[1])):
             text = json_text.insert(json_text.remove(text, path), path, value)
     if json.loads(text) == now:
         replace_file(file, text.encode())
@@ -198,20 +199,24 @@ def _settle(file: Path, wanted: str | None, before: Before | None) -> None:
         replace_file(file, text.encode())
 
 
-def _withdraw_decline(place: Place, environ: Mapping[str, str]) -> None:
-    """`uninstall` notes the plugin as one that the person declined; they did not."""
+def _clean_state(place: Place, environ: Mapping[str, str]) -> None:
+    """What Claude Code noted by itself: how often the plugin was used, and that it was declined."""
     folder = place.config if ROOT_VARIABLE in environ else user_home(environ)
     file = folder / ".claude.json"
     try:
-        text = _text(file)
-        declined = _parsed(text).get(DECLINED)
+        before = _text(file)
+        declined = _parsed(before).get(DECLINED)
     except (OSError, ValueError):
         return
-    if not isinstance(declined, list) or PLUGIN_ID not in declined:
-        return
-    text = json_text.remove(text, (DECLINED,))
-    left = [name for name in declined if name != PLUGIN_ID]
-    replace_file(file, (json_text.insert(text, (DECLINED,), left) if left else text).encode())
+    text = json_text.remove(before, (USED, PLUGIN_ID))
+    if _parsed(text).get(USED) == {}:
+        text = json_text.remove(text, (USED,))
+    if isinstance(declined, list) and PLUGIN_ID in declined:
+        text = json_text.remove(text, (DECLINED,))
+        left = [name for name in declined if name != PLUGIN_ID]
+        text = json_text.insert(text, (DECLINED,), left) if left else text
+    if text != before:
+        replace_file(file, text.encode())
 
 
 def _remove_leftovers(place: Place, before: Before | None) -> None:

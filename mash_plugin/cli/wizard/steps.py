@@ -1,15 +1,17 @@
 """What `mash init` does, step by step; each may be the last, and a second run goes on from it."""
 
+import fcntl
 import os
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 
 import click
 
 from mash_plugin.cli.memo import add_memo
 from mash_plugin.cli.pins import add_roots, set_personal, unseen_roots, write_pins
 from mash_plugin.cli.plugin import write_folder
-from mash_plugin.cli.wizard.found import Found
+from mash_plugin.cli.wizard.found import Found, find_agents
 from mash_plugin.cli.wizard.plan import Choices, Plan, folder_of, personal_at_start
 from mash_plugin.cli.wizard.unbroken import unbroken
 from mash_plugin.errors import InvalidArgument, MashError
@@ -29,6 +31,13 @@ class Done:
 
 def set_up(plan: Plan, choices: Choices) -> Done:
     """Do everything but the backfill; a broken agent does not stop the others."""
+    with _only_one(plan.paths):
+        # Another init may have been at work since these were looked at.
+        agents = find_agents(plan.paths, plan.rendered) if choices.wants_agents else []
+        return _set_up(replace(plan, agents=agents), choices)
+
+
+def _set_up(plan: Plan, choices: Choices) -> Done:
     write_pins(os.environ)
     paths = plan.paths
     if choices.personal is not None and choices.personal is not personal_at_start(paths):
@@ -46,6 +55,22 @@ def set_up(plan: Plan, choices: Choices) -> Done:
     has_rules = not choices.may_save or _allow_saving(working)
     changed = [one for one in working if one.is_due or has_new]
     return Done(working, changed, len(working) < len(plan.agents) or not has_rules)
+
+
+@contextmanager
+def _only_one(paths: Paths) -> Iterator[None]:
+    """Wait for another init: what an agent's settings were before is noted by the first alone."""
+    os.makedirs(paths.data, mode=0o700, exist_ok=True)
+    lock = os.open(os.path.join(paths.data, "setup.lock"), os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            click.echo("Another `mash init` is at work; this one waits for it ...", err=True)
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(lock)
 
 
 def _set_up_store(paths: Paths) -> bool:
