@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,9 +14,10 @@ from mash_plugin.agents.codex import setup as codex
 from mash_plugin.agents.listing import TRIED
 from mash_plugin.errors import Internal
 from tests.cli.test_chats_commands import write_chat
+from tests.doctor.conftest import NOWHERE
 from tests.doctor.examined import examined, findings, is_gone, mend, named, shell
 from tests.support.homes import Home, clients_folder
-from tests.support.processes import processes_of
+from tests.support.processes import end_processes_of, processes_of
 from tests.support.trust_hooks import trust_hooks
 
 INIT = "mash init --yes --no-index"
@@ -29,15 +31,26 @@ def equipped(fresh: Home) -> Home:
     return fresh
 
 
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
+    """The same, for tests that leave it as it was."""
+    made = Home(tmp_path_factory.mktemp("shared") / "person", NOWHERE, NOWHERE)
+    made.mash("init", "--yes", "--no-index")
+    trust_hooks(str(clients_folder() / "codex"), made.home, made.environment)
+    yield made
+    end_processes_of(made.root)
+
+
 def problems(home: Home) -> list[str]:
     found = findings(home, "agents")
     return [one["name"] for one in found if one["severity"] in ("warning", "error")]
 
 
 def client(home: Home, name: str, script: str) -> dict[str, str]:
-    """An environment in which a script stands for an agent's command."""
+    """An environment in which a script stands for one agent's command."""
     folder = home.root / "scripts"
-    folder.mkdir(exist_ok=True)
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
     (folder / name).write_text(f"#!/bin/sh\n{script}\n")
     (folder / name).chmod(0o755)
     return {"PATH": f"{folder}:{home.environment['PATH']}"}
@@ -111,68 +124,117 @@ def test_the_plugin_of_another_home_is_told_and_replaced(equipped: Home) -> None
     equipped.run("mash", "daemon", "stop", env=elsewhere)
 
 
-def test_hooks_that_a_person_disabled_everywhere_are_pointed_out(equipped: Home) -> None:
-    file = equipped.claude / "settings.json"
+def test_hooks_that_a_person_disabled_everywhere_are_pointed_out(shared: Home) -> None:
+    file = shared.claude / "settings.json"
     before = file.read_text()
     file.write_text(json.dumps({**json.loads(before), "disableAllHooks": True}))
-    found = named(equipped, "agents", "hooks-off")
+    found = named(shared, "agents", "hooks-off")
     assert "disableAllHooks" in found["next"]
     file.write_text(before)
-    assert is_gone(equipped, "agents", "hooks-off")
+    assert is_gone(shared, "agents", "hooks-off")
 
 
-def test_settings_of_an_agent_that_cannot_be_read_are_named(equipped: Home) -> None:
-    file = equipped.claude / "settings.json"
+def test_settings_of_an_agent_that_cannot_be_read_are_named(shared: Home) -> None:
+    file = shared.claude / "settings.json"
     before = file.read_text()
     file.write_text("{ // mine\n" + before)
-    found = named(equipped, "agents", "agent-settings-broken")
+    found = named(shared, "agents", "agent-settings-broken")
     assert str(file) in found["what"]
     file.write_text(before)
-    assert is_gone(equipped, "agents", "agent-settings-broken")
+    assert is_gone(shared, "agents", "agent-settings-broken")
 
 
 def test_an_older_agent_than_was_tried_is_a_warning_and_a_newer_one_is_none(
-    equipped: Home,
+    shared: Home,
 ) -> None:
     real = clients_folder() / "claude"
-    older = client(equipped, "claude", f'[ "$1" = --version ] && echo 1.0.9 || exec {real} "$@"')
-    found = named(equipped, "agents", "agent-old", env=older)
+    older = client(shared, "claude", f'[ "$1" = --version ] && echo 1.0.9 || exec {real} "$@"')
+    found = named(shared, "agents", "agent-old", env=older)
     assert f"1.0.9 is older than {TRIED['claude-code']}" in found["what"]
     assert found["next"] == "claude update"
-    newer = client(equipped, "claude", f'[ "$1" = --version ] && echo 99.1.0 || exec {real} "$@"')
-    assert named(equipped, "agents", "agent-new", env=newer)["severity"] == "ok"
-    assert is_gone(equipped, "agents", "agent-old")
+    newer = client(shared, "claude", f'[ "$1" = --version ] && echo 99.1.0 || exec {real} "$@"')
+    assert named(shared, "agents", "agent-new", env=newer)["severity"] == "ok"
+    assert is_gone(shared, "agents", "agent-old")
 
 
-def test_an_agent_that_says_nothing_useful_is_a_warning(equipped: Home) -> None:
-    broken = client(equipped, "codex", "echo nothing; exit 3")
-    found = named(equipped, "agents", "agent-silent", env=broken)
+def test_an_agent_that_says_nothing_useful_is_a_warning(shared: Home) -> None:
+    broken = client(shared, "codex", "echo nothing; exit 3")
+    found = named(shared, "agents", "agent-silent", env=broken)
     assert "`codex --version` failed" in found["what"]
 
 
+def test_agents_that_are_not_there_are_notes_without_advice_that_cannot_help(home: Home) -> None:
+    found = [one for one in findings(home, "agents") if one["name"] == "agent-not-found"]
+    assert [(one["severity"], one["next"]) for one in found] == [("note", ""), ("note", "")]
+
+
+def test_a_plugin_folder_that_was_never_made_is_made_by_init(fresh: Home) -> None:
+    fresh.mash("init", "--yes", "--no-index", "--no-agents")
+    assert named(fresh, "agents", "folder-missing")["next"] == "mash init"
+    shell(fresh, INIT)
+    assert is_gone(fresh, "agents", "folder-missing")
+
+
+@pytest.mark.parametrize(
+    ("agent", "lists", "name", "severity"),
+    [
+        ("claude", "exit 3", "plugins-not-listed", "warning"),
+        ("claude", "echo nonsense", "plugins-not-listed", "warning"),
+        ("claude", "echo '[]'", "plugin-not-listed", "error"),
+        ("claude", """echo '[{"id":"mash@mash","enabled":false}]'""", "plugin-listed-off", "note"),
+        ("codex", "exit 3", "plugins-not-listed", "warning"),
+        ("codex", """echo '{"installed":[7]}'""", "plugins-not-listed", "warning"),
+        ("codex", """echo '{"installed":[]}'""", "plugin-not-listed", "error"),
+        (
+            "codex",
+            """echo '{"installed":[{"pluginId":"mash@mash","enabled":false}]}'""",
+            "plugin-listed-off",
+            "note",
+        ),
+    ],
+)
+def test_the_agents_own_list_counts_whatever_its_files_say(
+    shared: Home, agent: str, lists: str, name: str, severity: str
+) -> None:
+    real = clients_folder() / agent
+    script = f'if [ "$1 $2" = "plugin list" ]; then {lists}; else exec {real} "$@"; fi'
+    found = named(shared, "agents", name, env=client(shared, agent, script))
+    assert found["severity"] == severity
+    assert is_gone(shared, "agents", name)
+
+
+def test_a_codex_that_does_not_tell_its_hooks_is_a_warning(shared: Home) -> None:
+    real = clients_folder() / "codex"
+    script = f'if [ "$1" = app-server ]; then exit 3; else exec {real} "$@"; fi'
+    found = named(shared, "agents", "hooks-not-listed", env=client(shared, "codex", script))
+    assert found["severity"] == "warning"
+    assert "/hooks" in found["next"]
+    assert is_gone(shared, "agents", "hooks-not-listed")
+
+
 def test_an_agent_that_never_answers_costs_no_more_than_its_time_out(
-    equipped: Home,
+    shared: Home,
 ) -> None:
     # As a script that starts the program: its child holds the pipes after its end.
-    hanging = client(equipped, "claude", "tail -f /dev/null; true")
+    hanging = client(shared, "claude", "tail -f /dev/null; true")
     command = [hanging["PATH"].partition(":")[0] + "/claude", "--version"]
     began = time.monotonic()
     with pytest.raises(Internal, match=r"gave no answer in 0\.2 s"):
-        listing.ask(command, equipped.environment, timeout_s=0.2)
+        listing.ask(command, shared.environment, timeout_s=0.2)
     assert time.monotonic() - began < 5
     assert listing.TIMEOUT_S <= 10
-    assert "tail -f" not in "".join(processes_of(equipped.root).values())
+    assert "tail -f" not in "".join(processes_of(shared.root).values())
 
 
 def test_an_app_server_that_never_answers_is_ended_with_all_it_started(
-    equipped: Home, monkeypatch: pytest.MonkeyPatch
+    shared: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    hanging = client(equipped, "codex", "tail -f /dev/null; true")
+    hanging = client(shared, "codex", "tail -f /dev/null; true")
     monkeypatch.setattr(codex, "APP_SERVER_TIMEOUT_S", 0.2)
-    place = codex.find_place(equipped.environment | hanging)
+    place = codex.find_place(shared.environment | hanging)
     with pytest.raises(Internal, match="gave no list of hooks"):
-        codex.hook_trust(place, equipped.environment)
-    assert "tail -f" not in "".join(processes_of(equipped.root).values())
+        codex.hook_trust(place, shared.environment)
+    assert "tail -f" not in "".join(processes_of(shared.root).values())
 
 
 def test_a_chat_without_hooks_is_told_once_an_agent_was_used(equipped: Home) -> None:

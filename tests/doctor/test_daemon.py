@@ -1,15 +1,19 @@
 """The running daemon, as another process sees it."""
 
+import json
 import os
 import signal
+import socket
 import sys
 from pathlib import Path
 
 import pytest
 
 from mash_plugin.doctor.daemon import check_daemon
+from mash_plugin.doctor.machine import Machine, Rendering
 from tests.doctor.examined import examined, fix, is_gone, mend, named
 from tests.doctor.machines import machine_at
+from tests.support.daemons import Place, impostor
 from tests.support.homes import Home
 from tests.support.processes import daemons_of
 
@@ -78,3 +82,18 @@ def test_in_a_sandbox_nothing_is_examined(fresh: Home) -> None:
     done = fresh.run("codex", "sandbox", "--", "mash", "doctor", "--json", timeout_s=20)
     assert done.code == 4, done
     assert '"sandboxed"' in done.out
+
+
+def test_a_reading_of_the_chats_that_failed_is_told(tmp_path: Path) -> None:
+    place = Place(tmp_path)
+    status = {"pid": 1, "problem": None, "index": {"error": "disk I/O error"}}
+
+    def answer(connection: socket.socket) -> None:
+        connection.sendall(json.dumps({"v": 1, "result": status}).encode() + b"\n")
+
+    with impostor(place, answer):
+        machine = Machine(place.paths, {}, 0, lambda: Rendering("", {}), lambda: None)
+        answers, failed = check_daemon(machine)
+    assert answers.severity == "ok"
+    assert (failed.name, failed.next) == ("index-failed", "mash index")
+    assert "disk I/O error" in failed.what

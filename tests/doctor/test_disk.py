@@ -56,7 +56,7 @@ def test_a_store_on_a_network_is_refused_with_advice_until_it_is_moved(
     mount = f"50 22 0:60 / {os.path.realpath(tmp_path)} rw - nfs server:/x rw\n"
     monkeypatch.setattr(disk, "mounts", lambda: MOUNTS + mount)
     found = list(disk.check_file_system(machine))
-    assert {one.severity for one in found} == {"error"}
+    assert {(one.name, one.severity) for one in found} == {("network-file-system", "error")}
     assert "network file system (nfs)" in found[0].what
     assert "MASH_HOME=LOCAL_FOLDER mash init" in found[0].next
     monkeypatch.setattr(disk, "mounts", lambda: MOUNTS)

@@ -1,10 +1,13 @@
 """The command: what it looks at, how it tells it, and that looking changes nothing."""
 
+import ast
 import hashlib
 import json
 import re
 import shutil
 import statistics
+from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -130,6 +133,27 @@ def test_every_command_that_a_finding_names_is_one() -> None:
     named = set(re.findall(r"""[`"']mash ([a-z][a-z-]+)""", text))
     assert named <= set(COMMANDS), named - set(COMMANDS)
     assert {"rebind", "restore", "init", "daemon", "backup", "forget-record"} <= named
+
+
+def test_every_fault_that_can_be_found_is_planted_by_a_test() -> None:
+    here = Path(__file__).parent
+    told = "".join(file.read_text() for file in here.glob("test_*.py"))
+    faults = set(
+        chain.from_iterable(map(faults_in, Path(examination.__file__).parent.glob("*.py")))
+    )
+    assert len(faults) > 60
+    assert {name for name in faults if f'"{name}"' not in told} == set()
+
+
+def faults_in(file: Path) -> Iterator[str]:
+    """The names of the findings in a module that are not in order."""
+    for node in ast.walk(ast.parse(file.read_text())):
+        match node:
+            case ast.Call(
+                func=ast.Name(id="Finding" | "_open_to_others"),
+                args=[ast.Constant(value=str(name)), severity, *_],
+            ) if not (isinstance(severity, ast.Constant) and severity.value == "ok"):
+                yield name
 
 
 def test_the_names_of_the_option_are_the_categories() -> None:

@@ -124,3 +124,13 @@ def test_a_missing_note_of_the_places_asks_for_init(
         assert unreadable.next == f"mv {pins} {pins}.moved && mash init"
     pins.write_text('{"data": "/here", "config": "/there"}')
     assert [one.name for one in places.check_pins(ordinary)] == ["places"]
+
+
+@needs_root
+def test_a_run_folder_of_another_user_is_moved_away(home: Home) -> None:
+    run = home.mash_home / "run"
+    run.mkdir(mode=0o700, exist_ok=True)
+    os.chown(run, 12345, -1)
+    found = mend(home, "places", "run-folder-of-another")
+    assert "belongs to user 12345" in found["what"]
+    assert home.mash("status").code == 0
