@@ -82,6 +82,17 @@ def git_folders(root: str) -> tuple[str, str] | None:
     return (_own_git_folder(root, common), common) if common else None
 
 
+def may_have_upstream(root: str) -> bool:
+    """Whether the repository's settings name what some branch is merged with, or include others."""
+    folders = git_folders(root)
+    if folders is None:
+        return False
+    own, common = folders
+    text = read_file(os.path.join(common, "config"), _READ_LIMIT) or ""
+    is_told_elsewhere = os.path.lexists(os.path.join(own, "config.worktree"))
+    return is_told_elsewhere or any(word in text.lower() for word in ("merge", "include"))
+
+
 def normalise_remote(url: str, base: str = "/") -> str | None:
     """`host/path` of a remote: no user, password, port or `.git`; None when it names nothing.
 

@@ -7,7 +7,13 @@ from itertools import islice
 from typing import Any
 
 from mash_plugin.chat_ids import chat_id
-from mash_plugin.chats.project import Project, is_denied, shared_place, switched_off
+from mash_plugin.chats.project import (
+    Project,
+    is_denied,
+    may_have_upstream,
+    shared_place,
+    switched_off,
+)
 from mash_plugin.chats.reading import Chat, messages_newest_first, recent_chats
 from mash_plugin.daemon.lanes import Lane, Part
 from mash_plugin.memory.call import Call
@@ -92,7 +98,7 @@ def branch_of(project: Project | None, on_failure: Callable[[str], None]) -> Bra
     """What tells the files that the project's branch changes; git is not asked before."""
 
     def files() -> tuple[str, ...]:
-        if project is None or not os.path.lexists(os.path.join(project.root, ".git")):
+        if project is None or not may_have_upstream(project.root):
             return ()
         from mash_plugin.daemon import branch  # few projects of a first answer need it
 

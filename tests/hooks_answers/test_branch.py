@@ -159,6 +159,13 @@ def test_where_git_tells_nothing_the_order_stays_and_nothing_fails(
     assert desk.failures == []
 
 
+def test_a_repository_without_an_upstream_never_asks_for_its_branch(desk, tmp_path, monkeypatch):
+    desk.keep("Here.")
+    monkeypatch.delattr(Branches, "ask")
+    assert told(desk, make_clone(tmp_path / "alone", upstream=False)) == ["Here."]
+    assert desk.failures == []
+
+
 def test_a_folder_without_git_never_asks_for_a_branch(desk, tmp_path, monkeypatch):
     from mash_plugin.records.model import Scope
 
