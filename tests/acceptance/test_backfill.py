@@ -3,6 +3,7 @@
 import json
 import subprocess
 import threading
+import time
 import uuid
 from pathlib import Path
 from typing import Any
@@ -199,6 +200,31 @@ def test_who_is_not_signed_in_is_told_before_anything_is_sent(
     assert "not signed in" in done.err
     assert advice in done.err
     assert model_of(person, agent).bodies == []
+
+
+@pytest.mark.spec("R-151")
+def test_a_subscription_is_used_without_the_settings_around_it(
+    person: Installed, clone: Path
+) -> None:
+    home = person.home
+    _, chat = plant(home, clone, f"{CHOICE}, that is decided.")
+    home.mash("index")
+    script(person, "claude-code", (STATEMENT, CHOICE))
+    account = {
+        "accessToken": "sk-ant-oat01-dummy",
+        "refreshToken": "sk-ant-ort01-dummy",
+        "expiresAt": int(time.time() * 1000) + 86_400_000,
+        "scopes": ["user:inference", "user:profile"],
+        "subscriptionType": "max",
+    }
+    file = home.claude / ".credentials.json"
+    file.write_text(json.dumps({"claudeAiOauth": account}))
+    try:
+        options = ["--yes", "--agent", "claude-code", "--chat", chat]
+        done = home.run("mash", "backfill", *options, env={"ANTHROPIC_API_KEY": ""})
+    finally:
+        file.unlink()
+    assert json.loads(done.out)["backfill"]["completed_reviews"] == 1, done
 
 
 @pytest.mark.spec("R-147")

@@ -72,7 +72,7 @@ def test_with_nothing_to_do_the_client_is_not_even_asked_for_the_sign_in(
     bench: BackfillPlace, chat: str
 ) -> None:
     mash(bench, "--yes", "--agent", "claude-code")
-    (bench.place.root / "bin" / "claude").write_text("#!/bin/sh\nexit 9\n")
+    bench.client.write_text("#!/bin/sh\nexit 9\n")
     code, result, _ = mash(bench, "--yes", "--agent", "claude-code")
     assert (code, result["skipped"], result["scan_finished"]) == (0, 1, True)
 
@@ -115,7 +115,7 @@ def test_a_client_that_is_not_there_is_named(bench: BackfillPlace, chat: str) ->
 
 
 def test_two_signed_in_agents_need_a_choice(bench: BackfillPlace, chat: str) -> None:
-    codex = bench.place.root / "bin" / "codex"
+    codex = bench.client.with_name("codex")
     codex.write_text("#!/bin/sh\nexit 0\n")
     codex.chmod(0o755)
     code, _, told = mash(bench, "--yes")

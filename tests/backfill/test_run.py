@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from mash_plugin.backfill.run import Options
+from mash_plugin.backfill.run import Options, run
 from mash_plugin.errors import InvalidArgument
-from tests.support.backfill_place import BackfillPlace
+from tests.support.backfill_place import BackfillPlace, Instant
 from tests.support.processes import processes_of
 from tests.support.stub_reviewer import STATEMENT
 
@@ -139,6 +139,20 @@ def test_a_run_ends_at_its_limit_and_the_next_one_goes_on(bench: BackfillPlace) 
     assert (list(rest.reviewed), rest.stopped_because) == (["claude-code-chat-2"], None)
 
 
+@pytest.mark.spec("R-149")
+def test_a_hundred_chats_are_one_run(bench: BackfillPlace) -> None:
+    for number in range(101):
+        bench.chat("Hello.", f"chat-{number:03}", hours_ago=1 + number / 100)
+    chosen = bench.chosen()._replace(reviewer=Instant(bench.place.paths))
+    environ = bench.place.environment
+    first = run(bench.place.paths, chosen, bench.plan(), environ).as_json()["backfill"]
+    assert (first["completed_reviews"], first["pending"], first["scan_finished"]) == (100, 1, False)
+    assert first["stopped_because"] == "limit"
+    assert [chat["chat_id"] for chat in first["pending_chats"]] == ["claude-code-chat-100"]
+    rest = run(bench.place.paths, chosen, bench.plan(), environ).as_json()["backfill"]
+    assert (rest["completed_reviews"], rest["skipped"], rest["scan_finished"]) == (1, 100, True)
+
+
 def test_only_one_run_goes_on_at_a_time(bench: BackfillPlace) -> None:
     bench.chat("We keep amounts in cents.", "one")
     plan = bench.plan()
@@ -169,7 +183,7 @@ def test_a_client_that_cannot_be_started_is_a_failure_and_no_traceback(
 ) -> None:
     bench.chat("We keep amounts in cents.", "one")
     plan = bench.plan()
-    (bench.place.root / "bin" / "claude").write_text("no program")
+    bench.client.write_text("no program")
     result = bench.run(plan)
     assert result.unfinished
     assert "did not start" in result.unfinished[1].reason

@@ -4,13 +4,19 @@ import json
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from mash_plugin.agents.headless import REVIEWERS
+from mash_plugin.agents.plugin import Place as HostPlace
+from mash_plugin.agents.reviewing import Ending, Start, Task
 from mash_plugin.backfill.offer import Chosen
 from mash_plugin.backfill.plan import Plan, make_plan
 from mash_plugin.backfill.run import Options, Result, run
+from mash_plugin.client import call
+from mash_plugin.paths import Paths
+from mash_plugin.protocol.review import bound_request, read_review
 from tests.support import stub_reviewer
 from tests.support.daemons import Place
 from tests.support.polling import eventually
@@ -29,6 +35,30 @@ LONGEST_S = 0.8
 Json = dict[str, Any]
 
 
+class Instant:
+    """A reviewer that saves nothing new, and costs next to nothing, for runs over many chats."""
+
+    NAME, TITLE, SIGN_IN = "claude-code", "Instant", "nothing to do"
+
+    def __init__(self, paths: Paths) -> None:
+        self.paths = paths
+
+    def find_place(self, environ: Mapping[str, str]) -> HostPlace:
+        return REVIEWERS[self.NAME].find_place(environ)
+
+    def is_signed_in(self, *_: object) -> bool:
+        return True
+
+    def prepare(self, _place: HostPlace, task: Task, environ: Mapping[str, str]) -> Start:
+        review = read_review(task.server[-1])
+        marks = {"first_mark": review.first_mark, "last_mark": review.last_mark}
+        call("extract_records", bound_request(review, {**marks, "records": []}), paths=self.paths)
+        return Start(["/bin/true"], dict(environ), b"")
+
+    def read_ending(self, *_: object) -> Ending:
+        return Ending("none")
+
+
 class BackfillPlace:
     """One person, their chats, and what the stand-in was started for."""
 
@@ -36,9 +66,9 @@ class BackfillPlace:
         self.place = place
         self.now = int(time.time() * 1000)
         self.log = place.root / "starts.jsonl"
-        folder = place.root / "bin"
+        folder = place.root / "its own folder, für alle"
         folder.mkdir()
-        client = folder / "claude"
+        self.client = client = folder / "claude"
         client.write_text(f'#!/bin/sh\nexec {sys.executable} {stub_reviewer.__file__} "$@"\n')
         client.chmod(0o755)
         root = {"CLAUDE_CONFIG_DIR": str(place.home / ".claude")}
