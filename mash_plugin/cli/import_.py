@@ -130,6 +130,9 @@ def _show_export(found: Json) -> None:
             click.echo(f"Left out: {many(counts[name], 'record')} that {why}.")
     if counts["known_chats"]:
         click.echo(f"Known already: {many(counts['known_chats'], 'chat')}.")
+    if counts["switched_off_chats"]:
+        told = many(counts["switched_off_chats"], "chat")
+        click.echo(f"Left out: {told} of projects that are not indexed here.")
     if counts["forgotten_chats"]:
         click.echo(f"Left out: {many(counts['forgotten_chats'], 'chat')} that you have forgotten.")
 

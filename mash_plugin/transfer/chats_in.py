@@ -32,15 +32,17 @@ class ChatsIn:
         self,
         db: Connection,
         is_forgotten: Callable[[str], bool],
+        is_off: Callable[[str, str], bool] = lambda _kind, _value: False,
         *,
         is_persons: bool,
         takes_hashes: bool,
     ) -> None:
         self._db = db
         self._is_forgotten = is_forgotten
+        self._is_off = is_off
         self._is_persons = is_persons
         self._takes_hashes = takes_hashes
-        self.new = self.known = self.forgotten = self.messages = 0
+        self.new = self.known = self.forgotten = self.off = self.messages = 0
         self._chat_no: int | None = None
         self._has_chat = False
         self._ordinal = 0
@@ -61,6 +63,10 @@ class ChatsIn:
             and self._is_forgotten(chat_id(line["source"], line["parent_session"]))
         ):
             self.forgotten += 1
+        elif self._is_off("repository", line["repository"] or "") or self._is_off(
+            "local_project", line["project_path"] or ""
+        ):
+            self.off += 1
         elif self._db.one(SQL.chat_by_id, {"chat_id": line["id"]}):
             self.known += 1
         else:

@@ -7,8 +7,9 @@ process that dies in between leaves chats without records, which the next try fi
 from collections.abc import Callable
 from typing import Any, BinaryIO
 
-from mash_plugin.errors import InvalidArgument
+from mash_plugin.errors import InvalidArgument, RecordsDisabled
 from mash_plugin.memory.call import Call
+from mash_plugin.memory.denied import Denied
 from mash_plugin.memory.forget_chat import finish_forgetting
 from mash_plugin.store.failpoint import failpoint
 from mash_plugin.store.forgotten import has_mark
@@ -40,6 +41,8 @@ def import_file(call: Call, path: str, mode: Mode, *, is_dry_run: bool = False) 
     The same file is taken in once: again, it is told when that was. Raises InvalidArgument with
     the line at fault, UpgradeNeeded for a newer format, TooLarge for what no export holds.
     """
+    if mode != "identity" and not call.settings.records_enabled:
+        raise RecordsDisabled
     with opened(path) as file:
         reader = Reader(file)
         _refuse_incomplete(reader.header, mode)
@@ -102,6 +105,7 @@ class _Import:
         self.chats = ChatsIn(
             chats,
             lambda chat_id: has_mark(db, chat_id),
+            Denied(call, "index").has_scope,
             is_persons=mode != "export",
             takes_hashes=takes_hashes,
         )
@@ -127,9 +131,16 @@ class _Import:
         self.chats.finish()
         self.records.finish()
         self.records.refuse_cycles(here)
+        if self._mode == "identity":
+            self._refuse_half(here)
         if self._reader.checksum != self._checksum:
             raise InvalidArgument("The file was changed meanwhile. Nothing was imported.")
         self._db.run(_SQL.count_imported, {"import_id": self._id, "records": self.records.new})
+
+    def _refuse_half(self, here: Numbered) -> None:
+        """Raise where the store would not know who it is."""
+        if self._reader.counts["keys"] != 1 or not self.private.has_owner():
+            raise here.fault("the keys or the owner of the store are not in the file")
 
     def counts(self) -> Json:
         """What was taken in, and what was not and why."""
@@ -145,6 +156,7 @@ class _Import:
             "same_records": records.same,
             "forgotten_records": records.forgotten,
             "forgotten_chats": chats.forgotten,
+            "switched_off_chats": chats.off,
         }
 
     def _handlers(self) -> dict[str, Callable[[Numbered], None]]:

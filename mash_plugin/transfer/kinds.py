@@ -1,9 +1,12 @@
 """What stands in each kind of line: names, order and types; see the package for the meaning."""
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
 ID_CHARS = 200
+NAME = re.compile(r"\A[A-Za-z0-9_-]{1,64}\Z")
+"""Of owners, nodes, records and chats (R-012); hosts name messages and sessions as they like."""
 _MOST = 1 << 63
 Check = Callable[[Any], bool]
 
@@ -22,6 +25,10 @@ def _is_text(value: object) -> bool:
 
 def _is_id(value: object) -> bool:
     return isinstance(value, str) and 0 < len(value) <= ID_CHARS
+
+
+def _is_name(value: object) -> bool:
+    return isinstance(value, str) and NAME.match(value) is not None
 
 
 def _is_hex(value: object) -> bool:
@@ -71,6 +78,7 @@ _TYPES: dict[str, Check] = {
     "hash": _is_hash,
     "text": _is_text,
     "id": _is_id,
+    "name": _is_name,
     "hex": _is_hex,
     "bool": _is_bool,
 }
@@ -93,18 +101,18 @@ def _fields(text: str, **others: Check) -> dict[str, Check]:
 
 
 EVIDENCE = _fields(
-    "chat_id:id message_id:id quote:text purpose:text role:text author:text message_text:text"
+    "chat_id:name message_id:id quote:text purpose:text role:text author:text message_text:text"
     " status:text added_by:text recorded_at:int"
 )
 KINDS: dict[str, dict[str, Check]] = {
     "header": _fields(
-        "format:int made_by:text made_at:int node:id generation:hex owner:id complete:bool"
+        "format:int made_by:text made_at:int node:name generation:hex owner:name complete:bool"
         " masked:bool scopes",
         scopes=_or_null(_list_of(_is_scope)),
     ),
-    "owner": _fields("id:id label:text origin:text created_at:int"),
+    "owner": _fields("id:name label:text origin:text created_at:int"),
     "chat": _fields(
-        "id:id source:id session:id parent_session:id? title:text? project_path:text?"
+        "id:name source:id session:id parent_session:id? title:text? project_path:text?"
         " repository:text? started_at:int? last_active_at:int? is_subagent:bool indexed_at:int"
     ),
     "message": _fields(
@@ -112,7 +120,7 @@ KINDS: dict[str, dict[str, Check]] = {
         " is_headless:bool has_private:bool sent_at:int? tool_use_ids:text? private:hash[]"
     ),
     "record": _fields(
-        "id:id owner:id kind:text scope_kind:text scope_value:text hidden_at:int? hidden_by:id?"
+        "id:name owner:name kind:text scope_kind:text scope_value:text hidden_at:int? hidden_by:id?"
     ),
     "revision": _fields(
         "revision:int statement:text recorded_by:text review:text state:text decided_by:text?"
@@ -123,22 +131,23 @@ KINDS: dict[str, dict[str, Check]] = {
         confirmations=_list_of(_is_confirmation),
     ),
     "link": _fields(
-        "from:id to:id relation:text from_revision:int to_revision:int recorded_at:int"
+        "from:name to:name relation:text from_revision:int to_revision:int recorded_at:int"
         " session_id:id?"
     ),
     "checkpoint": _fields(
-        "owner:id chat:id scope_kind:text scope_value:text source_fingerprint:text"
+        "owner:name chat:name scope_kind:text scope_value:text source_fingerprint:text"
         " record_count:int processed_at:int"
     ),
     "keys": _fields("receipt_secret:hex private_key:hex?"),
     "receipt": _fields(
-        "owner:id op_key:hex status:text request_key:hex? receipt:text? recorded_at:int"
-        " records:id[]"
+        "owner:name op_key:hex status:text request_key:hex? receipt:text? recorded_at:int"
+        " records:name[]"
     ),
     "forgotten": _fields("kind:text name:id at:int"),
-    "outgoing": _fields("record:id action:text queued_at:int done_at:int?"),
+    "outgoing": _fields("record:name action:text queued_at:int done_at:int?"),
     "imported": _fields(
-        "id:id kind:text source:text checksum:hex chat:id? records:int imported_at:int made:id[]"
+        "id:name kind:text source:text checksum:hex chat:name? records:int imported_at:int"
+        " made:name[]"
     ),
     "end": _fields("lines:int counts sha256:hex", counts=_is_counts),
 }

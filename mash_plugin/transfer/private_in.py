@@ -33,6 +33,10 @@ class PrivateIn:
             self._db.run(_SQL.set_meta, {"key": key, "value": value})
         self._db.run(_SQL.delete_owner, {"owner_id": former})
 
+    def has_owner(self) -> bool:
+        """Whether the store's own owner came with the file."""
+        return self._db.one(_SQL.has_own_owner) is not None
+
     def keys(self, here: Numbered) -> None:
         """Take over what operation IDs, chats and private text are hashed with."""
         secret = bytes.fromhex(here.line["receipt_secret"])

@@ -159,7 +159,10 @@ class RecordsIn:
         assert self._line is not None  # noqa: S101 - `revision` has asked
         line = self._line.line
         record_id = self._names.record(line["id"])
-        if any(has_mark(self._db, e.chat_id) for e in revision.evidence):
+        chats = {e.chat_id for e in revision.evidence}
+        if line["scope_kind"] == "chat":
+            chats.add(line["scope_value"])
+        if any(has_mark(self._db, chat) for chat in chats):
             self._db.run(_SQL.drop_record, {"record_id": record_id})
             self._leave_out(record_id)
             return

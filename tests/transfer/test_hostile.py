@@ -11,6 +11,7 @@ import orjson
 import pytest
 
 from mash_plugin.errors import InvalidArgument, MashError, TooLarge, UpgradeNeeded
+from mash_plugin.memory.forget_chat import find_going, forget_chat
 from mash_plugin.transfer import lines
 from mash_plugin.transfer.export import Wanted
 from mash_plugin.transfer.export import export_store as write_export
@@ -221,8 +222,9 @@ HARM: dict[str, tuple[Edit, str]] = {
     "a fraction": (set_in("revision", recorded_at=1.5), "wrong type"),
     "a negative time": (set_in("revision", recorded_at=-1), "wrong type"),
     "a number beyond all": (set_in("link", recorded_at=2**63), "wrong type"),
+    "an ID of odd letters": (set_in("record", id="../x"), "wrong type"),
     "an empty ID": (set_in("record", id=""), "wrong type"),
-    "a long ID": (set_in("record", id="x" * 201), "wrong type"),
+    "a long ID": (set_in("record", id="x" * 65), "wrong type"),
     "no hex": (set_in("revision", checksum="zz"), "wrong type"),
     "an object in a list of texts": (set_in("revision", alternatives=[{}]), "wrong type"),
     "evidence without a quote": (set_in("revision", evidence=[{"quote": "x"}]), "wrong type"),
@@ -353,7 +355,7 @@ def test_what_keeps_the_identity_is_checked_too(
     other: Memory, file: Path, tmp_path: Path, kind: str
 ) -> None:
     edits: dict[str, list[Edit]] = {
-        "keys": [set_in("keys", receipt_secret="00")],
+        "keys": [set_in("keys", receipt_secret="00"), drop("keys"), set_in("owner", id="other")],
         "receipt": [
             set_in("receipt", receipt="[3]"),
             set_in("receipt", receipt="{"),
@@ -401,3 +403,19 @@ def test_an_export_never_writes_a_line_that_no_import_reads(
     with pytest.raises(TooLarge, match="takes"):
         write_export(memory._now(), str(tmp_path / "out"), Wanted())
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.spec("R-178", "R-179")
+def test_a_record_about_a_forgotten_chat_stays_out_whatever_it_cites(
+    memory: Memory, told: Json, file: Path, tmp_path: Path
+) -> None:
+    def about(record: Json, revision: Json) -> None:
+        record.update(scope_kind="chat", scope_value="claude-code-s-1")
+        for evidence in revision["evidence"]:
+            evidence["chat_id"] = "codex-other"
+
+    moved = edited(file, tmp_path / "moved", lambda found: signed(found, about))
+    forget_chat(memory._now(), find_going(memory._now(), "claude-code-s-1"))
+    before = rows_of(memory)
+    assert take_in(memory, moved)["counts"]["forgotten_records"] == 5
+    assert rows_of(memory)["records"] == before["records"] == []

@@ -11,6 +11,7 @@ from mash_plugin.errors import (
     Forgotten,
     InvalidArgument,
     PrivateText,
+    RecordsDisabled,
 )
 from mash_plugin.memory.forget_chat import find_going, forget_chat
 from mash_plugin.records.model import Scope
@@ -313,3 +314,24 @@ def test_the_file_of_another_user_is_refused(
     monkeypatch.setattr(os, "getuid", lambda: real + 1)
     with pytest.raises(InvalidArgument, match=f"belongs to user {real}"):
         take_in(other, file)
+
+
+@pytest.mark.spec("R-139")
+def test_nothing_but_the_store_itself_comes_in_while_records_are_off(
+    other: Memory, file: Path
+) -> None:
+    other.set(records_enabled=False)
+    for mode in ("export", "mine"):
+        with pytest.raises(RecordsDisabled):
+            take_in(other, file, mode)  # type: ignore[arg-type]  # both are modes
+    assert take_in(other, file, "identity")["counts"]["records"] == 5
+
+
+def test_chats_of_a_project_that_is_not_indexed_here_stay_out(
+    memory: Memory, other: Memory, file: Path
+) -> None:
+    other.set(no_index=(SHOP,))
+    counts = take_in(other, file)["counts"]
+    assert (counts["chats"], counts["switched_off_chats"]) == (0, 1)
+    assert chats_of(other) == []
+    assert counts["records"] == 5

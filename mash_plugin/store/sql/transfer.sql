@@ -109,6 +109,10 @@ SELECT import_id FROM imported_records WHERE record_id = :record_id;
 -- name: set_meta
 INSERT OR REPLACE INTO meta (key, value) VALUES (:key, :value);
 
+-- name: has_own_owner
+SELECT 1 FROM owners JOIN meta ON CAST(meta.value AS TEXT) = owner_id
+WHERE key = 'owner_id' AND origin = 'local';
+
 -- name: delete_owner
 DELETE FROM owners WHERE owner_id = :owner_id;
 
