@@ -53,7 +53,7 @@ class Instant:
         review = read_review(task.server[-1])
         marks = {"first_mark": review.first_mark, "last_mark": review.last_mark}
         call("extract_records", bound_request(review, {**marks, "records": []}), paths=self.paths)
-        return Start(["/bin/true"], dict(environ), b"")
+        return Start(["true"], dict(environ), b"")
 
     def read_ending(self, *_: object) -> Ending:
         return Ending("none")
