@@ -16,6 +16,7 @@ Tables = dict[str, object]
 _NUMBERS = {
     "moment": "must be Unix milliseconds and does nothing",
     "days": "is no whole number of days from 1 on: all chats are kept",
+    "hours": "is no whole number of hours from 1 on: the commands refuse it",
 }
 _KEYS: Mapping[str, Mapping[str, str]] = {
     "records": dict.fromkeys(
@@ -28,6 +29,12 @@ _KEYS: Mapping[str, Mapping[str, str]] = {
     "projects": dict.fromkeys(("deny", "no_capture", "no_recall", "no_index"), "projects"),
     "chats": {"roots": "table", "keep_days": "days"},
     "chats.roots": {"claude": "folders", "codex": "folders"},
+    "throughline": {"agent": "texts", "workspace": "folders", "backend": "texts"}
+    | dict.fromkeys(
+        ("working_compile", "working_auto_refresh", "working_promote", "working_copy_promote"),
+        "switch",
+    )
+    | {"working_ttl_hours": "hours"},
 }
 
 

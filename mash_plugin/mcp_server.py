@@ -17,7 +17,7 @@ from functools import partial
 from importlib.metadata import version
 from io import TextIOWrapper
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import anyio.to_thread
@@ -43,6 +43,9 @@ from mash_plugin.protocol.review import (
     review_tool,
 )
 from mash_plugin.render.text import inert_json
+
+if TYPE_CHECKING:
+    from mash_plugin.throughline.server import MemoryTools
 
 SKILLS = ", ".join(f"`{name}`" for name in wording.SKILLS)
 INSTRUCTIONS = f"""\
@@ -92,6 +95,9 @@ def build_server(review: Review | None = None) -> Server[dict[str, Any]]:
     """
     schemas = [review_tool()] if review else tool_schemas()
     tools = [types.Tool.model_validate(schema) for schema in schemas]
+    memory = None if review else _working_memory()
+    if memory:
+        tools += memory.tools
     names = frozenset(tool.name for tool in tools)
     limiter = anyio.CapacityLimiter(CALLS_AT_ONCE)
 
@@ -112,6 +118,8 @@ def build_server(review: Review | None = None) -> Server[dict[str, Any]]:
         arguments = params.arguments or {}
         if review:
             ask = partial(_call_bound, review, arguments, caller_of(context))
+        elif memory and params.name.startswith(memory.prefix):
+            ask = partial(memory.answer, params.name, arguments)
         else:
             ask = partial(_call, params.name, arguments, caller_of(context))
         return await anyio.to_thread.run_sync(ask, abandon_on_cancel=True, limiter=limiter)
@@ -120,7 +128,9 @@ def build_server(review: Review | None = None) -> Server[dict[str, Any]]:
         "mash",
         version=version("mash-plugin"),
         title="mash",
-        instructions=REVIEW_INSTRUCTIONS if review else INSTRUCTIONS,
+        instructions=REVIEW_INSTRUCTIONS
+        if review
+        else INSTRUCTIONS + (memory.hint if memory else ""),
         on_list_tools=list_tools,
         on_call_tool=call_tool,
     )
@@ -138,6 +148,22 @@ def caller_of(context: Context) -> dict[str, Any]:
         "tool_use_id": meta.get("claudecode/toolUseId"),
     }
     return {key: value for key, value in caller.items() if isinstance(value, str) and value}
+
+
+def _working_memory() -> "MemoryTools | None":
+    """The mm_* tools of the agent that [throughline] names; its faults do not stop the others."""
+    from mash_plugin.throughline.settings import configured_agent
+
+    try:
+        named = configured_agent(find_paths(os.environ).config_file, os.environ)
+    except MashError as error:
+        sys.stderr.write(f"mash mcp: the mm_* tools are off: {mask(error.message)}\n")
+        return None
+    if named is None:
+        return None
+    from mash_plugin.throughline.server import MemoryTools
+
+    return MemoryTools(*named)
 
 
 class _Lines(TextIOWrapper):

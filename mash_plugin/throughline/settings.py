@@ -63,6 +63,18 @@ def read_settings(config_dir: str, workspace: str | None, environ: Mapping[str, 
     )
 
 
+def configured_agent(config_file: str, environ: Mapping[str, str]) -> tuple[str, Settings] | None:
+    """The agent and workspace that [throughline] of mash's own configuration names, if it does.
+
+    Raises InvalidArgument as `read_settings`.
+    """
+    in_file = _read_file(config_file)
+    agent, workspace = _text(in_file, "agent"), _text(in_file, "workspace")
+    if agent is None or workspace is None:
+        return None
+    return agent, read_settings(os.path.dirname(config_file), workspace, environ)
+
+
 def _hours(environ: Mapping[str, str], in_file: Mapping[str, object]) -> int:
     value: object = environ.get("MM_WORKING_TTL_HOURS") or in_file.get("working_ttl_hours")
     if value is None:
