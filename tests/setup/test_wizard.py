@@ -185,21 +185,21 @@ def test_two_at_once_give_what_one_gives(once: "Once") -> None:
 
 
 def test_one_that_comes_second_says_that_it_waits(once: "Once") -> None:
-    data = once.home.mash_home / "data"
-    data.mkdir(parents=True)
-    with (data / "setup.lock").open("w") as lock, ThreadPoolExecutor(1) as pool:
+    data, run = once.home.mash_home / "data", once.home.mash_home / "run"
+    run.mkdir(0o700, parents=True)
+    with (run / "setup.lock").open("w") as lock, ThreadPoolExecutor(1) as pool:
         fcntl.flock(lock, fcntl.LOCK_EX)
         waiting = pool.submit(once.home.mash, "init", "--yes", "--no-agents", "--no-index")
-        eventually(lambda: _waits(waiting, data), "it never waited")
+        eventually(lambda: _waits(waiting, run), "it never waited")
         assert not (data / "records.db").exists()
         fcntl.flock(lock, fcntl.LOCK_UN)
         assert "Another `mash init` is at work" in waiting.result(50).err
 
 
-def _waits(running: Future[Finished], data: Path) -> bool:
+def _waits(running: Future[Finished], run: Path) -> bool:
     """Whether the kernel lists somebody who waits for this lock."""
     assert not running.done()
-    inode = f":{(data / 'setup.lock').stat().st_ino} "
+    inode = f":{(run / 'setup.lock').stat().st_ino} "
     return any("->" in row and inode in row for row in Path("/proc/locks").read_text().splitlines())
 
 

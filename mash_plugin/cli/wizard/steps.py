@@ -60,8 +60,8 @@ def _set_up(plan: Plan, choices: Choices) -> Done:
 @contextmanager
 def _only_one(paths: Paths) -> Iterator[None]:
     """Wait for another init: what an agent's settings were before is noted by the first alone."""
-    os.makedirs(paths.data, mode=0o700, exist_ok=True)
-    lock = os.open(os.path.join(paths.data, "setup.lock"), os.O_RDWR | os.O_CREAT, 0o600)
+    os.makedirs(paths.run, mode=0o700, exist_ok=True)
+    lock = os.open(os.path.join(paths.run, "setup.lock"), os.O_RDWR | os.O_CREAT, 0o600)
     try:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
