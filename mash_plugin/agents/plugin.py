@@ -44,6 +44,8 @@ class Installed:
     state: Literal["absent", "installed", "outdated", "disabled", "broken"]
     detail: str = ""
     """For `broken`: which file cannot be read, and why."""
+    file: str = ""
+    """For `broken`: that file."""
 
 
 @dataclass(frozen=True, slots=True)

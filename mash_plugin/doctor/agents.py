@@ -15,7 +15,7 @@ from mash_plugin.agents.plugin import PLUGIN, PLUGIN_ID, Place
 from mash_plugin.doctor.finding import Finding
 from mash_plugin.doctor.machine import Machine
 from mash_plugin.doctor.program import hook_command
-from mash_plugin.doctor.words import own_words
+from mash_plugin.doctor.words import edit_line, own_words
 from mash_plugin.errors import MashError
 
 INIT = "mash init"
@@ -59,7 +59,8 @@ def _check(machine: Machine, host: Host) -> Iterator[Finding]:
     match installed.state:
         case "broken":
             text = f"{host.TITLE}: {own_words(installed.detail)}"
-            yield Finding("agent-settings-broken", "error", text, "the agent may not start either")
+            why, line = "the agent may not start either", edit_line(installed.file)
+            yield Finding("agent-settings-broken", "error", text, why, line)
             return
         case "disabled":
             text, why = f"{host.TITLE}: the plugin is switched off", "you, or the agent, did that"
@@ -103,7 +104,8 @@ def _check_list(machine: Machine, host: Host, place: Place, is_current: bool) ->
         listed = host.list_plugins(place, machine.environ)
     except MashError as error:
         text = f"{host.TITLE}: {error.message}"
-        yield Finding("plugins-not-listed", "warning", text, "its files alone were looked at")
+        line = f"{quote(place.client or host.TITLE)} plugin list"
+        yield Finding("plugins-not-listed", "warning", text, "only its files were looked at", line)
         return
     own = next((one for one in listed if one.plugin_id == PLUGIN_ID), None)
     if own is None:
@@ -111,7 +113,8 @@ def _check_list(machine: Machine, host: Host, place: Place, is_current: bool) ->
         yield Finding("plugin-not-listed", "error", text, "it is not loaded", INIT)
     elif not own.is_enabled:
         text = f"{host.TITLE} lists the plugin as switched off"
-        yield Finding("plugin-listed-off", "note", text, "a setting of that agent says so")
+        line = f"look into the settings of {host.TITLE}, also those of this project"
+        yield Finding("plugin-listed-off", "note", text, "one of its settings says so", line)
     elif own.source and not _is_in(own.source, machine.paths.marketplace):
         text = f"{host.TITLE} loads the plugin from {own.source}"
         why = f"{_home_of(own.source)}; this one is {machine.paths.marketplace}"

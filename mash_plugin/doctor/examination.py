@@ -121,4 +121,5 @@ def _safely(check: Check, machine: Machine) -> list[Finding]:
 
 def _failed(check: Check, text: str) -> Finding:
     name = check.__name__.removeprefix("check_").replace("_", " ")
-    return Finding("check-failed", "error", text, f"the check of the {name} could not go on")
+    why = f"the check of the {name} could not go on"
+    return Finding("check-failed", "error", text, why, "mash bug-report")

@@ -36,8 +36,9 @@ def check_heartbeats(machine: Machine) -> Iterator[Finding]:
             yield Finding("hooks-not-running", "warning", text, why, line)
         elif not seen:
             text = f"{host.TITLE}: no hook was seen yet"
-            why = "restart it and send a prompt: then its hooks show here"
-            yield Finding("hooks-unseen", "note", text, why)
+            why = "they show here once they ran"
+            line = f"restart {host.TITLE} and send a prompt"
+            yield Finding("hooks-unseen", "note", text, why, line)
         else:
             yield from _told(host.TITLE, seen)
 

@@ -98,7 +98,8 @@ def _queues(machine: Machine, db: Connection) -> Iterator[Finding]:
     ) or (0,)
     if unsent:
         text = f"{many(unsent, 'record')} waiting for more than a day to be published"
-        yield Finding("publication-backlog", "warning", text, "the group does not see them yet")
+        why = "the group does not see them yet; the daemon sends them when it runs"
+        yield Finding("publication-backlog", "warning", text, why, "mash daemon restart")
     (failed,) = db.one("SELECT count(*) FROM backfill_items WHERE status = 'failed'") or (0,)
     if failed:
         text = f"the review of {many(failed, 'earlier chat')} failed"

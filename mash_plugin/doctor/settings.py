@@ -7,6 +7,7 @@ from mash_plugin.chats.switches import list_faults, marker_faults, what_is_off
 from mash_plugin.config import is_off, read_settings
 from mash_plugin.doctor.finding import Finding
 from mash_plugin.doctor.machine import Machine
+from mash_plugin.doctor.words import edit_line
 from mash_plugin.render.text import local_date
 from mash_plugin.store.pauses import FOR_EVER
 
@@ -35,7 +36,7 @@ OFF_WORDS = {
 
 def check_file(machine: Machine) -> Iterator[Finding]:
     """Whether config.toml can be read, and what in it does nothing."""
-    settings, edit = machine.settings, _edit(machine)
+    settings, edit = machine.settings, edit_line(machine.paths.config_file)
     if settings.problem:
         file, _, fault = settings.problem.partition(": ")
         text = f"{file} cannot be read: {fault.partition('; ')[0]}"
@@ -55,7 +56,7 @@ def check_marker(machine: Machine) -> Iterator[Finding]:
     for fault in marker_faults(machine.project):
         path = fault.partition(": ")[0]
         why = "only what it switches off has an effect"
-        yield Finding("marker-without-effect", "warning", fault, why, _edit_of(path))
+        yield Finding("marker-without-effect", "warning", fault, why, edit_line(path))
 
 
 def check_switches(machine: Machine) -> Iterator[Finding]:
@@ -79,7 +80,7 @@ def _off_in_file(machine: Machine) -> Iterator[Finding]:
     off = [(text, key) for name, text, key in SWITCHES if not getattr(settings, name)]
     for text, key in off if settings.records_enabled else off[:1]:
         why = f"{key} in {machine.paths.config_file} says so"
-        yield Finding("switched-off", "note", text, why, _edit(machine))
+        yield Finding("switched-off", "note", text, why, edit_line(machine.paths.config_file))
 
 
 def check_project(machine: Machine) -> Iterator[Finding]:
@@ -88,7 +89,9 @@ def check_project(machine: Machine) -> Iterator[Finding]:
     for off in what_is_off(project, machine.settings):
         assert project is not None  # noqa: S101 - nothing is off in no project
         text = f"in {project.root} {OFF_WORDS[off.what]}"
-        yield Finding("project-off", "note", text, off.why)
+        marker = off.why.removesuffix(" says so")
+        file = marker if marker != off.why else machine.paths.config_file
+        yield Finding("project-off", "note", text, off.why, edit_line(file))
 
 
 def check_pauses(machine: Machine) -> Iterator[Finding]:
@@ -112,11 +115,3 @@ def _end_pause(machine: Machine, kind: str, name: str) -> str:
         return f"cd {shlex.quote(name)} && mash pause --off"
     is_here = machine.project is not None and machine.project.identity == name
     return "mash pause --off" if is_here else f"in a clone of {name}: mash pause --off"
-
-
-def _edit(machine: Machine) -> str:
-    return _edit_of(machine.paths.config_file)
-
-
-def _edit_of(path: str) -> str:
-    return f"${{EDITOR:-vi}} {shlex.quote(path)}"

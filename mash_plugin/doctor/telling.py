@@ -95,7 +95,8 @@ def as_json(found: Sequence[Found], done: Sequence[Repaired] = ()) -> dict[str, 
 
 def sandboxed(message: str) -> dict[str, Any]:
     """All that can be told where sockets are forbidden."""
-    found = Finding("sandboxed", "error", message, "from in here nothing could be told rightly")
+    why, line = "from in here nothing could be told rightly", "run it in a terminal of your own"
+    found = Finding("sandboxed", "error", message, why, line)
     return as_json([Found("daemon", found)])
 
 

@@ -140,6 +140,7 @@ def test_settings_of_an_agent_that_cannot_be_read_are_named(shared: Home) -> Non
     file.write_text("{ // mine\n" + before)
     found = named(shared, "agents", "agent-settings-broken")
     assert str(file) in found["what"]
+    assert found["next"] == f"${{EDITOR:-vi}} {file}"
     file.write_text(before)
     assert is_gone(shared, "agents", "agent-settings-broken")
 

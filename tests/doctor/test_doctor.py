@@ -135,6 +135,19 @@ def test_every_command_that_a_finding_names_is_one() -> None:
     assert {"rebind", "restore", "init", "daemon", "backup", "forget-record"} <= named
 
 
+def test_every_fault_comes_with_what_to_do_next() -> None:
+    bare = set()
+    for file in Path(examination.__file__).parent.glob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text())):
+            match node:
+                case ast.Call(
+                    func=ast.Name(id="Finding"),
+                    args=[ast.Constant(value=str(name)), ast.Constant(value=severity), _, _],
+                ) if severity != "ok":
+                    bare.add(name)
+    assert bare == {"agent-not-found"}  # nothing helps before it is there
+
+
 def test_every_fault_that_can_be_found_is_planted_by_a_test() -> None:
     here = Path(__file__).parent
     told = "".join(file.read_text() for file in here.glob("test_*.py"))

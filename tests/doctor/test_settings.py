@@ -51,6 +51,7 @@ def test_a_line_of_a_projects_file_without_effect_is_named_and_edited(
     assert off["severity"] == "note"
     assert f"in {clone} records in hooks are off" in off["what"]
     assert str(clone / ".mash") in off["why"]
+    assert off["next"] == f"${{EDITOR:-vi}} {clone}/.mash"
 
 
 @pytest.mark.parametrize(

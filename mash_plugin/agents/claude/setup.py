@@ -75,7 +75,7 @@ def inspect(
         known = _read(_known_file(place))
         installed = _read(_installed_file(place))
     except InvalidArgument as error:
-        return Installed("broken", error.message)
+        return Installed("broken", error.message, error.details.get("file", ""))
     source = _table(_table(_table(settings, MARKETPLACES), MARKETPLACE), "source")
     enabled = _table(settings, PLUGINS).get(PLUGIN_ID)
     is_known = (
@@ -276,10 +276,13 @@ def _read(file: Path) -> dict[str, Any]:
     except (OSError, ValueError) as error:
         raise InvalidArgument(
             f"{file} is not valid JSON ({error}); it was left alone. Correct it (no comments), "
-            "then run `mash init` again."
+            "then run `mash init` again.",
+            file=str(file),
         ) from None
     if not isinstance(value, dict):
-        raise InvalidArgument(f"{file} does not hold a JSON object; it was left alone.")
+        raise InvalidArgument(
+            f"{file} does not hold a JSON object; it was left alone.", file=str(file)
+        )
     return value
 
 

@@ -71,7 +71,7 @@ def inspect(place: Place, marketplace: Path, rendered: Mapping[str, bytes]) -> I
     try:
         config = _parse(place, _text(place))
     except InvalidArgument as error:
-        return Installed("broken", error.message)
+        return Installed("broken", error.message, error.details.get("file", ""))
     source = _table(_table(config, "marketplaces"), MARKETPLACE).get("source")
     plugin = _table(_table(config, "plugins"), PLUGIN_ID)
     if not source and not plugin:
@@ -357,7 +357,7 @@ def _text(place: Place) -> str:
         return ""
     except (OSError, ValueError) as error:
         raise InvalidArgument(
-            f"{_file(place)} cannot be read ({error}); it was left alone."
+            f"{_file(place)} cannot be read ({error}); it was left alone.", file=str(_file(place))
         ) from None
 
 
@@ -367,7 +367,8 @@ def _parse(place: Place, text: str) -> dict[str, Any]:
     except tomllib.TOMLDecodeError as error:
         raise InvalidArgument(
             f"{_file(place)} is not valid TOML ({error}); it was left alone. Correct it, then run "
-            "`mash init` again."
+            "`mash init` again.",
+            file=str(_file(place)),
         ) from None
 
 
