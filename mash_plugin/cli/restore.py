@@ -3,35 +3,81 @@
 import os
 import sys
 import time
+from typing import TYPE_CHECKING, Any
 
 import click
+import orjson
 
 from mash_plugin.cli.stopping import free_store
-from mash_plugin.errors import InvalidArgument
-from mash_plugin.paths import find_paths
+from mash_plugin.cli.tables import many
+from mash_plugin.errors import InvalidArgument, LocalFailure
+from mash_plugin.paths import Paths, find_paths
+from mash_plugin.render.text import clean, local_date
+
+if TYPE_CHECKING:
+    from mash_plugin.store.restore import Restored
 
 
 @click.command()
 @click.argument("backup", required=False)
+@click.option("--list", "is_list", is_flag=True, help="Show the backups; restore nothing.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-def restore(backup: str | None, yes: bool) -> None:
-    """Put BACKUP (the newest good one if left out) in the place of the store."""
+def restore(backup: str | None, is_list: bool, as_json: bool, yes: bool) -> None:
+    """Put BACKUP (the newest good one if left out) in the place of the store.
+
+    The former store is kept under another name. What was forgotten since the backup was made
+    stays forgotten, as far as the former store can be read.
+    """
     from mash_plugin.store.checks import store_report
     from mash_plugin.store.restore import restore as restore_store
 
     paths = find_paths(os.environ)
+    if is_list:
+        _list(paths, as_json=as_json)
+        return
     if not yes and store_report(paths).state not in ("missing", "damaged"):
         _ask(paths.store)
     free_store(paths)
     done = restore_store(paths, backup, time.time_ns() // 1_000_000)
-    click.echo(f"Restored {paths.store} from {done.backup}.")
+    if as_json:
+        told = {name: getattr(done, name) for name in ("backup", "kept", "forgotten_again")}
+        click.echo(orjson.dumps(told | {"counts": dict(done.counts)}).decode())
+    else:
+        _tell(paths, done)
+
+
+def _tell(paths: Paths, done: "Restored") -> None:
+    click.echo(f"Restored {clean(paths.store)} from {clean(done.backup)}.")
     if done.kept:
-        click.echo(f"What was there before is kept as {done.kept}.")
+        click.echo(f"What was there before is kept as {clean(done.kept)}.")
     if done.forgotten_again:
-        click.echo(f"Left out, for they were forgotten since: {done.forgotten_again} records.")
+        left_out = many(done.forgotten_again, "record")
+        click.echo(f"Left out, for it was forgotten since: {left_out}.")
     if done.forgotten_again is None:
         click.echo("What was forgotten since that backup may be back: the former store is unread.")
     click.echo(", ".join(f"{count} {name}" for name, count in done.counts.items()))
+
+
+def _list(paths: Paths, *, as_json: bool) -> None:
+    from mash_plugin.store.backup import backups, verify
+
+    found: list[dict[str, Any]] = []
+    for backup in backups(paths.backups):
+        one: dict[str, Any] = {"path": backup.path, "made_at": backup.made_at}
+        try:
+            one |= {"counts": dict(verify(backup.path).counts), "problem": None}
+        except LocalFailure as error:
+            one |= {"counts": {}, "problem": error.message}
+        found.append(one)
+    if as_json:
+        click.echo(orjson.dumps({"backups": found}).decode())
+        return
+    for one in found:
+        held = one["problem"] or many(one["counts"]["records"], "record")
+        click.echo(f"{local_date(one['made_at'])}  {clean(one['path'])}  {clean(held)}")
+    if not found:
+        click.echo(f"There are no backups in {clean(paths.backups)}.")
 
 
 def _ask(store: str) -> None:
