@@ -26,6 +26,8 @@ PATIENCE = 0.7
 """The share of the budget that is left to the chats when the records are slow."""
 MOST_BYTES_EACH = 4
 """Of a character in a text that is clean: most are not worth counting."""
+LONG_AGO = 0
+"""When a block without its records was shown: to a resume, all of them are new."""
 SOURCES = ("startup", "resume", "clear", "compact", "fork")
 
 
@@ -192,8 +194,10 @@ def _session_start(hook: _Hook) -> str:
     hook.find([p for p in (records, personal) if p], chats)
     tools = hook.host.TOOL_PREFIX
     note = notes.saving(tools, event.session_id, hook.scope) if hook.may_capture else ""
-    shown, own = hook.take(records) or [], hook.take(personal) or []
-    hints = hook.take(chats) or []
+    found, own, hints = hook.take(records), hook.take(personal) or [], hook.take(chats) or []
+    if found is None:
+        hook.node.hook_state.note_block(event.session_id, LONG_AGO)
+    shown = found or []
     text = context.session_start(shown, own, hints, note, tools)
     hook.session.told_to_cite_by = "start" if note and note in text else None
     return _noted(hook, [*shown, *own], hints, text)

@@ -108,10 +108,10 @@ class HookState:
             self._changed(session_id)
             return True
 
-    def note_block(self, session_id: str, now: int) -> None:
-        """Note that a resume showed what had changed until now."""
+    def note_block(self, session_id: str, shown_until: int) -> None:
+        """Note up to which time the session was shown what had changed."""
         with self._lock:
-            self._sessions[session_id].last_full_block_at = now
+            self._sessions[session_id].last_full_block_at = shown_until
             self._changed(session_id)
 
     def note_shown(self, session_id: str, ids: Iterable[str], now: int) -> None:

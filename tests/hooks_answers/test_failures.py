@@ -9,6 +9,7 @@ import pytest
 from mash_plugin.daemon import hook_parts, hooks
 from mash_plugin.daemon.lanes import BACKLOG, Lane
 from mash_plugin.errors import StoreDamaged
+from tests.hooks_answers.conftest import MINUTE
 
 HOOKS = ("session-start", "prompt-submit", "file-read", "reminder-timer")
 WHOLE = b'{"session_id":"s-1","cwd":"/p","hook_event_name":"SessionStart","source":"startup"}'
@@ -81,6 +82,22 @@ def test_late_records_leave_the_chat_hints_and_the_note(told, lanes):
     assert "Keep a.py small." not in text
     assert took < 2
     assert told.failures == [("SessionStart", "late")]
+
+
+@pytest.mark.spec("R-132")
+@pytest.mark.parametrize("source", ["startup", "compact"])
+def test_records_that_were_late_count_as_new_when_the_session_is_resumed(told, lanes, source):
+    told.start("earlier")
+    release = threading.Event()
+    for _ in range(2):
+        lanes[0].start(release.wait)
+    told.now += MINUTE
+    assert "Keep a.py small." not in told.start(source=source)
+    release.set()
+    text = told.start(source="resume")
+    assert "Keep a.py small." in text
+    assert "Saving memory" not in text
+    assert told.start(source="resume") == ""
 
 
 @pytest.mark.spec("R-132")

@@ -77,6 +77,14 @@ def test_recall_off_takes_the_records_and_leaves_the_rest(told):
     _assert_no_recall(told, "s-1")
 
 
+def test_what_a_start_without_recall_left_out_comes_with_a_resume(told):
+    told.switches["MASH_RECORD_RECALL"] = "off"
+    assert "Keep a.py small." not in told.start()
+    told.switches.clear()
+    assert "Keep a.py small." in told.start(source="resume")
+    assert told.start(source="resume") == ""
+
+
 @pytest.mark.spec("R-138")
 def test_file_recall_off_silences_the_file_hook_alone(told):
     told.switches["MASH_FILE_RECALL"] = "off"
