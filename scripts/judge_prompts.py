@@ -1,7 +1,8 @@
 """`scripts/judge prompts`: precision and recall of the note beside a prompt, and the misses.
 
 A line of the file is JSON with `id`, `lang`, `label` (`preference`, `decision`, `remember` or
-`none`) and `text`; where they are known `sample`, `hard`, `ambiguous` and `previous_agent_text`.
+`none`) and `text`; where they are known `sample`, `part`, `hard`, `ambiguous` and
+`previous_agent_text`.
 """
 
 import argparse
@@ -41,7 +42,7 @@ class Case:
 
 def run(options: argparse.Namespace) -> int:
     """Print the figures; 0 whatever they are."""
-    rows = [row for row in read_rows(options.file) if options.part in (None, part_of(row["id"]))]
+    rows = [row for row in read_rows(options.file) if options.part in (None, part_of(row))]
     cases = [Case(row, noted(row)) for row in rows]
     report = figures(cases)
     if options.ablate:
@@ -59,9 +60,11 @@ def read_rows(file: Path) -> list[Json]:
     return [json.loads(line) for line in lines if line.strip()]
 
 
-def part_of(identifier: str) -> str:
-    """Which part a prompt belongs to; two in five are held back."""
-    number = int(hashlib.sha256(identifier.encode()).hexdigest(), 16)
+def part_of(row: Json) -> str:
+    """Which part a prompt belongs to: its own `part`, or by its ID two in five are held back."""
+    if "part" in row:
+        return str(row["part"])
+    number = int(hashlib.sha256(row["id"].encode()).hexdigest(), 16)
     return "held" if number % 5 < HELD_OF_FIVE else "grow"
 
 

@@ -19,6 +19,9 @@ WAITED_FOR = {
     "offer": "named alternatives",
     "ask": "asked something",
     "questions": "asked several things",
+    "choice": "let you choose",
+    "design": "asked how things should be",
+    "named": "asked about something named here",
 }
 Json = dict[str, Any]
 

@@ -1,5 +1,8 @@
 """The rules that prompts are read by: one file for each language (cues_*.txt), one rule a line.
 
+cues_all.txt is read with the sentences of every language, cues_any.txt with whole prompts, their
+lines, and the agent's message before.
+
     list NAME: WORDS         what {NAME} stands for in the patterns below it
     hint: WORD WORD          common words: of these languages the one with the most is tried
     RULE KIND WEIGHT: PATTERN
@@ -8,8 +11,9 @@
 Patterns are RE2 (linear time), tried on each lower-case sentence as it is and without its
 leading words (the list `lead`). KIND is `preference`, `decision`, `remember` or `correction`
 (a cue), `sign` (adds to a cue), `veto` or `question` (takes from it); in cues_any.txt `prompt`
-(nobody typed this), `paste` (a line that nobody typed), and `offer` or `ask` (what the agent's
-message before did). `after OFFER`: counts only after an agent's message that did that.
+(nobody typed this), `paste` (a line that nobody typed), and `offer`, `ask`, `how` or `step` (what
+the agent's message before did). `after OFFER`: counts only after an agent's message that did
+that, or when the answer makes it so (cues._done_by).
 """
 
 import re
@@ -28,10 +32,12 @@ _SCRIPTS |= {"ru": "[\u0400-\u04ff]", "en": "[a-z]{2}"}
 _GROUPS: dict[str, frozenset[str]] = {
     "prompt": frozenset({"prompt"}),
     "paste": frozenset({"paste"}),
-    "previous": frozenset({"offer", "ask"}),
-    "whole": CUES,
+    "previous": frozenset({"offer", "ask", "how", "step"}),
+    "whole": CUES | {"veto"},
 }
 _MEMORY = 12 << 20
+FEW_WORDS, MANY_WORDS = 6, 12
+IN_ONE_PASS = 26
 
 
 _LETTERS = "aàáâãäå cç eèéêë iìíîï nñ oòóôõö uùúûü её"
@@ -102,7 +108,8 @@ class Shared:
     """The rules for every language: what nobody typed, and what an agent's message offers."""
 
     def __init__(self) -> None:
-        self.rules = _read("any")[0]
+        self.rules, lists = _read("any")
+        self.small = frozenset(lists["small"].split())
 
     def on_prompt(self, text: str) -> list[Found]:
         """The rules that say that nobody typed this prompt."""
@@ -129,30 +136,40 @@ class Shared:
 
 
 class RuleSet:
-    """Rules that are tried in one pass, compiled when first needed."""
+    """Rules that are tried in few passes, compiled when first needed.
+
+    What a pass remembers of all its rules together grows with their product, so not all in one.
+    """
 
     def __init__(self, rules: list[Rule]) -> None:
-        self._rules = rules
+        self._parts = [rules[at : at + IN_ONE_PASS] for at in range(0, len(rules), IN_ONE_PASS)]
 
     def on(self, *texts: str) -> list[Found]:
         """The rules that match one of the texts, each with the first that it matches."""
-        found: dict[int, str] = {}
-        for text in texts:
-            found = dict.fromkeys(self._set.Match(text) or (), text) | found
-        return [Found(self._rules[n], found[n]) for n in sorted(found)]
+        found = []
+        for rules, patterns in zip(self._parts, self._sets, strict=True):
+            matches: dict[int, str] = {}
+            for text in texts:
+                for n in patterns.Match(text) or ():
+                    matches.setdefault(n, text)
+            found += [Found(rules[n], matches[n]) for n in sorted(matches)]
+        return found
 
     @cached_property
-    def _set(self) -> Any:  # noqa: ANN401 - no types
+    def _sets(self) -> list[Any]:
         import re2  # 20 ms that only prompts need to pay
 
         options = re2.Options()
         options.max_mem = _MEMORY
         options.log_errors = False
-        patterns = re2.Set.SearchSet(options)
-        for rule in self._rules:
-            patterns.Add(rule.pattern)
-        patterns.Compile()
-        return patterns
+        sets = []
+        for rules in self._parts:
+            patterns = re2.Set.SearchSet(options)
+            for rule in rules:
+                patterns.Add(rule.pattern)
+            patterns.Compile()
+            sets.append(patterns)
+        return sets
 
 
 @cache
@@ -168,23 +185,28 @@ def language(name: str) -> Language:
 
 
 def languages_of(text: str) -> list[Language]:
-    """The languages that a plain text may be in, by its scripts and common words."""
+    """The languages that a plain text may be in, by its scripts and common words.
+
+    The likeliest of these are tried; on a text of a few words, which tell too little, all.
+    """
     words = frozenset(_WORD.findall(text))
     hints = {name: len(words & _hints(name)) for name in NAMES if name not in _SCRIPTS}
     most = max(hints.values())
+    least = 0 if 0 < len(words) <= FEW_WORDS else max(1 + (len(words) > MANY_WORDS), most - 1)
     return [
         language(name)
         for name in NAMES
-        if (hints[name] == most > 0 if name in hints else _script(name).search(text))
-    ]
+        if (hints[name] >= least if name in hints else _script(name).search(text))
+    ] + [language("all")]
 
 
 def all_rules() -> list[Rule]:
     """Every rule of every file."""
-    return [rule for name in (*NAMES, "any") for rule in _read(name)[0]]
+    return [rule for name in (*NAMES, "all", "any") for rule in _read(name)[0]]
 
 
 _WORD = re.compile(r"[a-z]+")
+_LONG_WORD = re.compile(r"(?<![a-z\\])[a-z]{4,}")
 
 
 @cache
@@ -194,7 +216,16 @@ def _script(name: str) -> re.Pattern[str]:
 
 @cache
 def _hints(name: str) -> frozenset[str]:
-    return frozenset(_read(name)[1]["hint"].split())
+    """Its common words, and those of its rules that no other guessed language has in its own."""
+    others = [_words_of_rules(other) for other in NAMES if other not in _SCRIPTS and other != name]
+    own = _words_of_rules(name).difference(*others, _words_of_rules("en"))
+    return own | frozenset(_read(name)[1]["hint"].split())
+
+
+@cache
+def _words_of_rules(name: str) -> frozenset[str]:
+    rules = _read(name)[0]
+    return frozenset(_LONG_WORD.findall(" ".join(rule.pattern for rule in rules)))
 
 
 @cache

@@ -7,8 +7,8 @@ from mash_plugin.privacy.own_words import persons_own
 from mash_plugin.privacy.spans import split_private
 from mash_plugin.records.cue_data import FOLDED
 
-LONGEST_TEXT = 4_000
-END_OF_LONG_TEXT = 1_500
+LONGEST_TEXT = 2_500
+END_OF_LONG_TEXT = 1_000
 """Longer prompts hold pasted text; the person's own words stand at their ends."""
 LONGEST_SENTENCE = 600
 

@@ -7,13 +7,17 @@ word such as "always" proves nothing, the form of the sentence decides.
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from mash_plugin.records.cue_answers import takes_up
 from mash_plugin.records.cue_data import THRESHOLD, Found, Language, languages_of, shared
 from mash_plugin.records.cue_text import own_words, plain, sentences
 
 REMINDER_MS = 15 * 60_000
 PREVIOUS_END = 2_000
 """An agent's offer stands at the end of its message."""
+END_OF_QUESTION = 300
+"""What it asks about is named there."""
 SEVERAL_QUESTIONS = 2
+ANSWERS = frozenset({"named", "design"})
 NONE: frozenset[str] = frozenset()
 
 
@@ -54,7 +58,7 @@ def reads_lasting(prompt: str, previous: str | None = None) -> bool:
 def judge(prompt: str, previous: str | None = None, without: frozenset[str] = NONE) -> Verdict:
     """The verdict on a prompt, given the agent's message before it; `without` these rules."""
     text = plain(own_words(prompt))
-    did = _done_by(previous, without)
+    did = _done_by(previous, text, without)
     if silenced := _kept(shared().on_prompt(text), without):
         return Verdict(False, (), (), silenced, (), did, NONE)
     pasted: list[Found] = []
@@ -65,9 +69,11 @@ def judge(prompt: str, previous: str | None = None, without: frozenset[str] = NO
         return bool(found)
 
     rules = languages_of(text)
-    read = [_read(sentence, rules, did, without) for sentence in sentences(text, is_pasted)]
-    if whole := _kept(shared().on_whole(text), without):
-        read.append(Sentence(text, whole, _score(whole, did)))
+    said = dict.fromkeys(sentences(text, is_pasted))
+    read = [_read(sentence, rules, did, without) for sentence in said]
+    whole = [f for f in _kept(shared().on_whole(text), without) if _is_worth_showing(f, did)]
+    if any(found.rule.is_cue for found in whole):
+        read.append(Sentence(text, tuple(whole), _score(whole, did)))
     counting = [found for sentence in read if sentence.counts for found in sentence.found]
     return Verdict(
         is_lasting=any(sentence.counts for sentence in read),
@@ -104,13 +110,29 @@ def _on_previous(previous: str | None) -> list[Found]:
     return shared().on_previous(plain(previous[-PREVIOUS_END:])) if previous else []
 
 
-def _done_by(previous: str | None, without: frozenset[str]) -> frozenset[str]:
-    """What the agent's message did that a short answer may refer to."""
-    did = {found.rule.kind for found in _kept(_on_previous(previous), without)}
-    if previous and "ask" in did:
-        asked = plain(previous[-PREVIOUS_END:]).count("?")
-        did |= {"questions"} if asked >= SEVERAL_QUESTIONS else set()
+def _done_by(previous: str | None, answer: str, without: frozenset[str]) -> frozenset[str]:
+    """What the agent's message did that a short answer may refer to.
+
+    It let choose unless it only asked what to do next; the answer may name what it asked about.
+    """
+    if not previous:
+        return NONE
+    end = plain(previous[-PREVIOUS_END:])
+    did = {found.rule.kind for found in _kept(shared().on_previous(end), without)}
+    if "ask" in did and end.count("?") >= SEVERAL_QUESTIONS:
+        did.add("questions")
+    if "step" not in did and "offer" in did:
+        did.add("choice")
+    asked = end[-END_OF_QUESTION:]
+    asks = {found.rule.kind for found in _kept(shared().on_previous(asked), without)}
+    if "ask" in asks and "step" not in asks and asks & {"offer", "how"}:
+        did |= {"design", "named"} if takes_up(answer, asked, shared().small) else {"design"}
     return frozenset(did)
+
+
+def _is_worth_showing(found: Found, did: frozenset[str]) -> bool:
+    """A rule for answers to a question matches any short text: it tells nothing without one."""
+    return found.rule.met_by(did) or found.rule.after not in ANSWERS
 
 
 def _kept(found: Sequence[Found], without: frozenset[str]) -> tuple[Found, ...]:

@@ -5,7 +5,8 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from mash_plugin.cli.explain import explain_prompt
+from mash_plugin.cli.explain import WAITED_FOR, explain_prompt
+from mash_plugin.records.cue_data import all_rules
 
 OFFER = "1. a cron job\n2. a queue\nWhich one do you prefer?"
 
@@ -47,7 +48,12 @@ def test_a_short_answer_is_told_apart_by_what_the_agent_said():
     assert alone.startswith("No note")
     assert "named alternatives" in alone
     assert explained("2 sounds right to me", "--previous", OFFER).startswith("A note is given")
-    assert asked("2 sounds right to me", "--previous", OFFER)["previous"] == ["ask", "offer"]
+    previous = asked("2 sounds right to me", "--previous", OFFER)["previous"]
+    assert previous == ["ask", "choice", "design", "offer"]
+
+
+def test_every_condition_of_a_rule_has_words_for_people():
+    assert {rule.after for rule in all_rules()} - {""} <= set(WAITED_FOR)
 
 
 def test_standard_input_is_read_and_control_characters_are_not_printed():

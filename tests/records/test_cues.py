@@ -23,6 +23,9 @@ LABELLED = [
     json.loads(line)
     for line in (FIXTURES / "prompts-labelled.jsonl").read_text("utf-8").splitlines()
 ]
+OURS = [row for row in LABELLED if "part" not in row]
+"""Written beside the rules; the others were written by people who did not know them."""
+BLIND = [row for row in LABELLED if "part" in row and not row["ambiguous"]]
 OFFER = "Two ways:\n1. a cron job\n2. a queue\n\nWhich one do you prefer?"
 RULES = {rule.id: rule for rule in all_rules()}
 LASTING, PASSING = _prompts("prompts-lasting.txt"), _prompts("prompts-passing.txt")
@@ -47,10 +50,34 @@ def test_an_ordinary_prompt_is_not(prompt):
 
 
 @pytest.mark.spec("R-125")
-@pytest.mark.parametrize("row", LABELLED, ids=[row["id"] for row in LABELLED])
-def test_every_labelled_sentence_is_judged_as_labelled(row):
-    lasting = reads_lasting(row["text"], row.get("previous_agent_text"))
-    assert lasting == (row["label"] != "none")
+@pytest.mark.parametrize("language", sorted({row["lang"] for row in OURS}))
+def test_every_sentence_of_ours_is_judged_as_labelled(language):
+    wrong = [
+        row["id"]
+        for row in OURS
+        if row["lang"] == language
+        and reads_lasting(row["text"], row.get("previous_agent_text")) != (row["label"] != "none")
+    ]
+    assert wrong == []
+
+
+@pytest.mark.spec("R-125")
+@pytest.mark.parametrize(
+    ("part", "is_english", "precision", "recall"),
+    [
+        ("grow", True, 0.95, 0.90),
+        ("grow", False, 0.95, 0.90),
+        ("held", True, 0.82, 0.60),
+        ("held", False, 0.90, 0.58),
+    ],
+)
+def test_notes_on_sentences_written_without_the_rules(part, is_english, precision, recall):
+    """What was held back while rules grew is judged worse, and never worse than this."""
+    rows = [r for r in BLIND if r["part"] == part and (r["lang"] == "en") == is_english]
+    notes = [r for r in rows if reads_lasting(r["text"], r.get("previous_agent_text"))]
+    right = sum(row["label"] != "none" for row in notes)
+    assert right / len(notes) >= precision
+    assert right / sum(row["label"] != "none" for row in rows) >= recall
 
 
 @pytest.mark.spec("R-125")
@@ -80,7 +107,8 @@ def test_rules_have_names_of_their_own_and_weights_of_their_kind():
         assert rule.weight > 0 if speaks_for else rule.weight <= 0
         assert rule.kind in {
             *("preference", "decision", "remember", "correction"),
-            *("sign", "veto", "question", "prompt", "paste", "offer", "ask"),
+            *("sign", "veto", "question", "prompt", "paste"),
+            *("offer", "ask", "how", "step"),
         }
 
 
@@ -120,6 +148,37 @@ def test_a_short_pick_counts_only_after_an_offer_and_says_so():
         assert verdict.waits_for == {"offer"}
 
 
+@pytest.mark.spec("R-125")
+@pytest.mark.parametrize(
+    ("answer", "asked"),
+    [
+        ("SvelteKit", "Next.js or SvelteKit?"),
+        ("monorepo", "¿Prefieres monorepo o repositorios separados?"),
+        ("SendGrid。もう契約済み", "メール配信はSES、SendGrid、Mailgunのどれにしますか？"),
+        ("per seat, billed yearly", "How should billing work: per seat or usage based?"),
+        ("the table", "Table or queue for the jobs? You decide."),
+        ("in cents", "How should we store amounts?"),
+    ],
+)
+def test_a_bare_name_is_a_choice_after_a_question_that_lets_choose(answer, asked):
+    assert not reads_lasting(answer)
+    assert reads_lasting(answer, asked)
+
+
+@pytest.mark.parametrize(
+    ("answer", "asked"),
+    [
+        ("the parser", "Should I continue with the parser or the printer?"),
+        ("the trace", "Want me to show the full stack trace?"),
+        ("what is a table?", "Table or queue for the jobs?"),
+        ("not sure", "Table or queue for the jobs?"),
+        ("all of them", "Which of the warnings should I fix?"),
+    ],
+)
+def test_a_bare_name_of_a_next_step_or_no_answer_is_no_choice(answer, asked):
+    assert not reads_lasting(answer, asked)
+
+
 def test_a_bare_approval_is_no_choice_and_a_standing_yes_is():
     for previous in (None, OFFER, "Want me to deploy it?"):
         for bare in ("yes", "ok, go ahead", "2", "sounds good"):
@@ -132,6 +191,16 @@ def test_lines_of_a_log_or_a_trace_do_not_count_and_words_beside_them_do():
     assert not reads_lasting(log)
     assert reads_lasting(f"{log}\nFrom now on write the log to a file.")
     assert {f.rule.id for f in judge(log).pasted} == {"any.clock", "any.frame"}
+
+
+def test_a_short_prompt_without_common_words_is_tried_in_every_language():
+    assert reads_lasting("Duzen reicht.") == reads_lasting("Menos texto.") == True  # noqa: E712
+    assert not reads_lasting("Zeta kappa.")
+
+
+def test_rules_of_one_language_count_in_a_prompt_of_two():
+    assert reads_lasting("der test ist rot. From now on run it before each push, danke")
+    assert reads_lasting("fix the login bug。以后都用中文回复我")
 
 
 def test_quoted_fenced_pasted_and_private_text_is_not_the_persons_wish():
