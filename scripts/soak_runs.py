@@ -10,11 +10,11 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from mash_plugin.backfill.plan import MOST_REVIEWS
 from mash_plugin.paths import find_paths
 from tests.lifecycle.part import run_parts
 from tests.lifecycle.runs import rows_never_taken, table_of
 from tests.support.backfill_place import FAILPOINTS as POINTS
-from tests.support.backfill_place import LONGEST_S as SHORT_S
 from tests.support.backfill_place import BackfillPlace
 from tests.support.daemons import Place
 from tests.support.killed_transfers import kill_imports, kill_restores
@@ -98,20 +98,27 @@ def backfill(options: Sequence[str]) -> int:
 
 def _killed_backfills(person: BackfillPlace, runs: int, chance: random.Random) -> int:
     found: Counter[str] = Counter()
+    person.chat("We keep times in UTC.", "whole")
+    person.index()
+    began = time.monotonic()
+    assert person.cut() == 0, "a run that nobody kills fails"
+    longest_s = 1.2 * (time.monotonic() - began)
     for number in range(runs):
         person.chat(f"We keep amounts in cents, {number}.", f"chat-{number}")
         person.index()
         if number < len(POINTS):
             person.cut(failpoint=POINTS[number])
         else:
-            person.cut(after_s=chance.uniform(0, SHORT_S))
+            person.cut(after_s=chance.uniform(0, longest_s))
         state, records = person.state_of(f"chat-{number}")
         assert (state, records) in (("due", 0), ("done", 1)), f"run {number}: {state}, {records}"
         found[state] += 1
-    assert person.cut() == 0, "what the kills left was not gone on with"
+    for _ in range(0, runs, MOST_REVIEWS):
+        code = person.cut(after_s=PART_TIMEOUT_S)
+        assert code == 0, f"what the kills left was not gone on with: {code}"
     states = {person.state_of(f"chat-{number}") for number in range(runs)}
     assert states == {("done", 1)}, states
-    assert len(person.records()) == runs, f"{len(person.records())} records of {runs} chats"
+    assert len(person.records()) == runs + 1, f"{len(person.records())} records of {runs} chats"
     for state, times in sorted(found.items()):
         print(f"{times:6} kills left a chat {state}")
     return 0

@@ -30,8 +30,6 @@ FAILPOINTS = (
     *("review_ended", "review_told", "review_counted"),
 )
 """Where a run can be killed, in their order."""
-LONGEST_S = 0.8
-"""A run over one chat takes less, so that a random moment may be anywhere in it."""
 Json = dict[str, Any]
 
 
