@@ -1,13 +1,21 @@
 """Take the chats of an export into the index; a chat that is known here stays as it is."""
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 from mash_plugin.chat_ids import chat_id
 from mash_plugin.chats.fingerprints import next_fingerprint, variant_id
 from mash_plugin.chats.stretch import SEARCHED_ROLES
 from mash_plugin.privacy.spans import split_private
-from mash_plugin.store.chats import SQL, MessageRow, add_messages, known_messages, last_seq
+from mash_plugin.store.chats import (
+    SQL,
+    KnownMessage,
+    MessageRow,
+    add_messages,
+    known_messages,
+    last_seq,
+)
 from mash_plugin.store.queries import load
 from mash_plugin.store.sqlite import Connection
 from mash_plugin.tokens import index_text
@@ -23,6 +31,18 @@ OTHERS_WORDS = "unknown"
 _SQL = load("transfer")
 _PERSONS = ("person", "inferred")
 Json = dict[str, Any]
+
+
+@dataclass(slots=True)
+class _Batch:
+    next_seq: int
+    known: dict[str, KnownMessage]
+    names: set[str] = field(default_factory=set)
+    """What this batch has placed already."""
+    rows: list[MessageRow] = field(default_factory=list)
+    tokens: list[tuple[int, str]] = field(default_factory=list)
+    places: list[tuple[int, int, int, int]] = field(default_factory=list)
+    hashes: list[tuple[int, int]] = field(default_factory=list)
 
 
 class ChatsIn:
@@ -100,41 +120,44 @@ class ChatsIn:
     def _flush(self) -> None:
         if not self._waiting:
             return
-        assert self._chat_no is not None  # noqa: S101 - nothing waits without a chat
         known = known_messages(self._db, [line["id"] for line in self._waiting])
-        placed: set[int] = set()
-        rows: list[MessageRow] = []
-        tokens: list[tuple[int, str]] = []
-        places: list[tuple[int, int, int, int]] = []
-        hashes: list[tuple[int, int]] = []
-        first = last_seq(self._db) + 1
-        names: dict[str, int] = {}
+        batch = _Batch(last_seq(self._db) + 1, known)
         for line in self._waiting:
-            text = split_private(line["text"])[0]
-            author = self._author(line["author"])
-            name, seq = line["id"], None
-            if (there := known.get(name)) is not None:
-                if (there.text, there.role) == (text, line["role"]):
-                    seq = there.seq
-                else:
-                    name = variant_id(name, text.encode())
-            if name in names or seq in placed or (seq and self._is_placed(seq)):
-                continue
-            if seq is None:
-                seq = first + len(rows)
-                rows.append(_row(seq, name, line, text, author))
-                if text and line["role"] in SEARCHED_ROLES:
-                    tokens.append((seq, index_text(text)))
-                if self._takes_hashes:
-                    hashes += [(value, seq) for value in line["private"]]
-            placed.add(seq)
-            names[name] = seq
-            places.append((self._chat_no, 0, self._ordinal, seq))
-            self._ordinal += 1
-            self._chain = next_fingerprint(self._chain, name, author, text.encode())
-        add_messages(self._db, rows, tokens, places, hashes)
-        self.messages += len(places)
+            self._place(batch, line)
+        add_messages(self._db, batch.rows, batch.tokens, batch.places, batch.hashes)
+        self.messages += len(batch.places)
         self._waiting, self._chars = [], 0
+
+    def _place(self, batch: "_Batch", line: Json) -> None:
+        assert self._chat_no is not None  # noqa: S101 - nothing waits without a chat
+        text = split_private(line["text"])[0]
+        author = self._author(line["author"])
+        name = self._name(batch, line, text)
+        known = batch.known.get(name)
+        seq = known.seq if known else batch.next_seq
+        if name in batch.names or (known and self._is_placed(seq)):
+            return
+        if known is None:
+            batch.next_seq += 1
+            batch.rows.append(_row(seq, name, line, text, author))
+            if text and line["role"] in SEARCHED_ROLES:
+                batch.tokens.append((seq, index_text(text)))
+            if self._takes_hashes:
+                batch.hashes += [(value, seq) for value in line["private"]]
+        batch.names.add(name)
+        batch.places.append((self._chat_no, 0, self._ordinal, seq))
+        self._ordinal += 1
+        self._chain = next_fingerprint(self._chain, name, author, text.encode())
+
+    def _name(self, batch: "_Batch", line: Json, text: str) -> str:
+        """Its ID, or that of a variant where another chat holds other words under it."""
+        name: str = line["id"]
+        known = batch.known.get(name)
+        if known is None or (known.text, known.role) == (text, line["role"]):
+            return name
+        variant = variant_id(name, text.encode())
+        batch.known |= known_messages(self._db, [variant])
+        return variant
 
     def _is_placed(self, seq: int) -> bool:
         key = {"seq": seq, "chat_no": self._chat_no, "generation": 0}

@@ -17,7 +17,7 @@ from mash_plugin.memory.forget_chat import find_going, forget_chat
 from mash_plugin.records.model import Scope
 from mash_plugin.store.operations import identity_of
 from tests.conftest import CHOICE, NOW, QUESTION, SHOP, Memory, Shop
-from tests.transfer.conftest import Json, chats_of, export, rows_of, take_in
+from tests.transfer.conftest import Json, chats_of, edited, export, rows_of, take_in
 
 
 @pytest.fixture
@@ -335,3 +335,30 @@ def test_chats_of_a_project_that_is_not_indexed_here_stay_out(
     assert (counts["chats"], counts["switched_off_chats"]) == (0, 1)
     assert chats_of(other) == []
     assert counts["records"] == 5
+
+
+@pytest.mark.spec("R-156")
+def test_a_message_that_another_chat_holds_in_other_words_gets_an_id_of_its_own(
+    memory: Memory, other: Memory, shop: Shop, tmp_path: Path
+) -> None:
+    memory.index()
+    export(memory, tmp_path / "first")
+
+    def fork(found: list[Json]) -> None:
+        chat = next(line for line in found if line["is"] == "chat")
+        chat |= {"id": "claude-code-s-2", "session": "s-2"}
+        first = next(line for line in found if line["is"] == "message")
+        first["text"] = "Other words."
+
+    take_in(other, tmp_path / "first")
+    take_in(other, edited(tmp_path / "first", tmp_path / "fork", fork))
+
+    def third(found: list[Json]) -> None:
+        fork(found)
+        chat = next(line for line in found if line["is"] == "chat")
+        chat |= {"id": "claude-code-s-3", "session": "s-3"}
+
+    take_in(other, edited(tmp_path / "first", tmp_path / "third", third))
+    texts = [[message[4] for message in messages] for _chat, messages in chats_of(other)]
+    assert texts[1] == texts[2] == ["Other words.", *texts[0][1:]]
+    assert [m[1] for _c, ms in chats_of(other) for m in ms].count(shop.choice) == 3
