@@ -116,7 +116,7 @@ def summary(result: Result) -> str:
     elif result.stopped_because:
         text += ". Run `mash backfill` again to go on"
     if found["records_saved"]:
-        text += ".\n`mash records` shows them; `mash establish ID` settles one that is right"
+        text += ".\n`mash records --all` shows them; `mash establish ID` settles one that is right"
     return text + "."
 
 

@@ -114,6 +114,7 @@ def test_a_person_sets_everything_up_and_an_earlier_chat_is_remembered(
         "Codex: plugin installed",
         "Claude Code: it uses the tools of mash without asking now.",
         "1 chat reviewed, 1 candidate saved.",
+        "`mash records --all` shows them",
         "The newest record: decision (unconfirmed",
         f"  {STATEMENT}",
         "Claude Code: checked, a hook answers.",
@@ -125,6 +126,7 @@ def test_a_person_sets_everything_up_and_an_earlier_chat_is_remembered(
     assert "Traceback" not in whole
     (record,) = home.records("repository1")
     assert (record["statement"], record["status"]) == (STATEMENT, "candidate")
+    assert STATEMENT in home.mash("records", "--all").out
     assert newcomer.calls() > before
 
     calls = newcomer.calls()
