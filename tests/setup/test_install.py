@@ -15,24 +15,9 @@ from mash_plugin.paths import find_paths
 from tests.setup.terminals import on_a_terminal
 from tests.support.homes import ROOT, Home, clients_folder
 from tests.support.processes import end_processes_of
+from tests.support.wheels import base_python, copy_checkout, set_version
 
 SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin"
-
-
-def checkout_in(folder: Path) -> Path:
-    """What a clone holds, without this one's history, caches and environments."""
-    copy = folder / "clone"
-    names = ["mash_plugin", "hooks", "skills", "scripts", ".claude-plugin", ".codex-plugin"]
-    for name in names:
-        shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("pyproject.toml", "README.md", "LICENSE", ".mcp.json"):
-        shutil.copy(ROOT / name, copy / name)
-    return copy
-
-
-def base_python() -> str:
-    """The interpreter outside any virtual environment."""
-    return str(getattr(sys, "_base_executable", sys.executable))
 
 
 def run_install(
@@ -56,7 +41,7 @@ def run_install(
 @pytest.mark.spec("R-152")
 def test_a_fresh_home_in_an_odd_place_is_installed_twice_upgraded_and_left(tmp_path: Path) -> None:
     home = Home(tmp_path / "mön home", "http://127.0.0.1:9", "http://127.0.0.1:9")
-    checkout = checkout_in(tmp_path / "mön répertoire")
+    checkout = copy_checkout(tmp_path / "mön répertoire" / "clone")
     link = home.mash_home / "bin/mash"
     try:
         done = run_install(checkout, home)
@@ -72,7 +57,7 @@ def test_a_fresh_home_in_an_odd_place_is_installed_twice_upgraded_and_left(tmp_p
         assert done.returncode == 0, done.stdout + done.stderr
         assert "built already" in done.stdout
         assert "not on PATH" not in done.stdout
-        _change_version(checkout)
+        set_version(checkout, "9.9.9")
         done = run_install(checkout, home, "--no-agents", "--no-index")
         assert done.returncode == 0, done.stdout + done.stderr
         second = (data / "current").resolve()
@@ -88,13 +73,6 @@ def test_a_fresh_home_in_an_odd_place_is_installed_twice_upgraded_and_left(tmp_p
         assert not home.mash_home.exists()
     finally:
         end_processes_of(home.root)
-
-
-def _change_version(checkout: Path) -> None:
-    file = checkout / "pyproject.toml"
-    lines = file.read_text().splitlines(keepends=True)
-    changed = ['version = "9.9.9"\n' if line.startswith("version = ") else line for line in lines]
-    file.write_text("".join(changed))
 
 
 @pytest.fixture

@@ -1,96 +1,21 @@
 """`mash upgrade`: versions that really are installed follow one another."""
 
-import json
-import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 import apsw
 import pytest
 
-from mash_plugin import client, installer
-from mash_plugin.paths import find_paths
 from tests.setup.test_init import settle
-from tests.setup.test_install import base_python
-from tests.support.daemons import event
-from tests.support.homes import Finished, Home, clients_folder
+from tests.support.homes import Home, clients_folder
+from tests.support.installation import Installation
 from tests.support.polling import eventually
 from tests.support.processes import daemons_of, end_processes_of
 from tests.support.trust_hooks import trust_hooks
 from tests.support.wheels import build_wheel, lend_libraries
 
 NOWHERE = "http://127.0.0.1:9"
-SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin"
 VERSIONS = ("0.1.1", "0.2.0", "0.3.0")
-
-
-@dataclass
-class Installation:
-    """A person whose mash was installed from a wheel."""
-
-    home: Home
-    pip: dict[str, str]
-
-    @property
-    def data(self) -> Path:
-        return self.home.mash_home / "data"
-
-    @property
-    def current(self) -> Path:
-        return (self.data / "current").resolve()
-
-    @property
-    def environments(self) -> set[str]:
-        return {path.name for path in (self.data / "envs").iterdir() if path.is_dir()}
-
-    def mash(self, *arguments: str) -> Finished:
-        mash = str(self.data / "current/bin/mash")
-        return self.home.run(mash, *arguments, env=self._environment())
-
-    def install(self, wheel: Path) -> Finished:
-        command = [base_python(), "-I", installer.__file__, str(wheel), "--yes", "--no-index"]
-        return self.home.run(*command, env=self._environment())
-
-    @contextmanager
-    def tools_served(self) -> Iterator[None]:
-        """An agent that runs on with its tool server, which answers."""
-        server = subprocess.Popen(
-            [str(self.data / "current/bin/mash"), "mcp"],
-            env=self.home.environment,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-        )
-        about = {"protocolVersion": "2025-06-18", "capabilities": {}}
-        about |= {"clientInfo": {"name": "a test", "version": "1"}}
-        hello = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": about}
-        with server:
-            assert server.stdin
-            assert server.stdout
-            try:
-                server.stdin.write(json.dumps(hello).encode() + b"\n")
-                server.stdin.flush()
-                assert b"result" in server.stdout.readline()
-                yield
-            finally:
-                server.stdin.close()
-                server.wait(30)
-
-    def start_session(self, session: str) -> str:
-        """What the installed hook of Claude Code prints."""
-        hooks = json.loads((self.data / "marketplace/mash/hooks/hooks.json").read_text())
-        command = hooks["hooks"]["SessionStart"][0]["hooks"][0]["command"]
-        body = event("SessionStart", session_id=session, cwd=str(self.home.home), source="startup")
-        env = {"CLAUDE_PLUGIN_ROOT": str(self.data / "marketplace/mash")}
-        return self.home.run("/bin/sh", "-c", command, env=env, stdin=body.decode()).out
-
-    def build_that_serves(self) -> str:
-        paths = find_paths({"MASH_HOME": str(self.home.mash_home)})
-        return str(client.call("ping", {}, paths=paths, start=False)["build"])
-
-    def _environment(self) -> dict[str, str]:
-        return {**self.pip, "PATH": f"{clients_folder()}:{SYSTEM_PATH}"}
 
 
 @pytest.fixture(scope="module")

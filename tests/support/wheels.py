@@ -14,6 +14,11 @@ FOLDERS = ("mash_plugin", "hooks", "skills", "scripts", ".claude-plugin", ".code
 FILES = ("pyproject.toml", "README.md", "CHANGELOG.md", "LICENSE", ".mcp.json")
 
 
+def base_python() -> str:
+    """The interpreter outside any virtual environment."""
+    return str(getattr(sys, "_base_executable", sys.executable))
+
+
 def copy_checkout(folder: Path) -> Path:
     """What a clone holds, without history, caches and environments."""
     folder.mkdir(parents=True)
@@ -41,6 +46,18 @@ def build_wheel(
     set_version(checkout, version)
     change(checkout)
     return wheel_of(checkout, folder)
+
+
+def checkout_before(folder: Path) -> Path:
+    """The commit before this one; where no history is at hand, this checkout with its version."""
+    archive = subprocess.run(
+        ["git", "-C", ROOT, "archive", "HEAD~1"], capture_output=True, check=False, timeout=60
+    )
+    if archive.returncode != 0:
+        return copy_checkout(folder)
+    folder.mkdir(parents=True)
+    subprocess.run(["tar", "-x", "-C", folder], input=archive.stdout, check=True, timeout=60)
+    return folder
 
 
 def wheel_of(checkout: Path, folder: Path) -> Path:
