@@ -134,6 +134,8 @@ def state_words(body: Json) -> str:
     words = [body["review"] if body["review"] == "established" else "unconfirmed", body["state"]]
     if body.get("decided_by"):
         words.append(f"decided by the {body['decided_by']}")
+    if body.get("owner"):
+        words.append("imported from another owner")
     return ", ".join(words)
 
 

@@ -7,6 +7,7 @@ from mash_plugin.memory.call import Call
 from mash_plugin.memory.items import item_of, status_of_head
 from mash_plugin.memory.masking import masking
 from mash_plugin.records.model import Revision
+from mash_plugin.store.operations import identity_of
 from mash_plugin.store.records import Head, conflicted_among, get_head, is_forgotten, load_head
 from mash_plugin.store.sqlite import Connection
 
@@ -47,4 +48,5 @@ def item_of_head(call: Call, db: Connection, head: Head, revision: Revision) -> 
     """The item of one record, with the conflicts that it has at this moment."""
     conflicted = bool(conflicted_among(db, [head.id], call.now))
     status = status_of_head(head, call.now)
-    return item_of(head, revision, status, conflicted, masking(call.settings))
+    item = item_of(head, revision, status, conflicted, masking(call.settings))
+    return item if head.owner == identity_of(db).owner else item | {"owner": head.owner}

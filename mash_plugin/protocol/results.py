@@ -57,6 +57,9 @@ class Item(Result):
     consequences: list[str] | None = None
     conditions: list[str] | None = None
     matched: Literal[False] | None = None
+    owner: str | None = Field(
+        None, description="Only of an imported record of somebody else: not this person's."
+    )
 
 
 class Receipt(Result):

@@ -55,8 +55,8 @@ default only established current records whose evidence matches; `include_inacti
 candidates, retired ones and those whose sources changed, each labelled. To see candidates or a \
 retired state, set `review` or `state` and also `include_inactive`: a filter alone implies \
 nothing. Offsets describe the present data: after a change, start again from the beginning, and \
-keep the filters unchanged while paging. Labels are no approval; a record is an interpretation, \
-not proof."""
+keep the filters unchanged while paging. An item with `owner` was imported from somebody else: it \
+is no choice of this person. Labels are no approval; a record is an interpretation, not proof."""
 
 FIND_RECORD_MATCHES = """\
 Before you create a record: which records of exactly this scope and kind say the same or nearly \

@@ -83,6 +83,10 @@ def test_a_normal_import_is_a_new_owners_under_new_ids(
     assert len(theirs["links"]) == len(rows_of(memory)["links"])
     assert all({row["from_record"], row["to_record"]} <= ids for row in theirs["links"])
     assert other.recall(scope={"kind": "repository", "identity": SHOP})["records"] == []
+    listed = other.pages(include_inactive=True, limit=50)["records"]
+    assert {item["owner"] for item in listed} == owners
+    assert other.get(listed[0]["id"])["record"]["owner"] in owners
+    assert "owner" not in str(memory.pages(include_inactive=True, limit=50)["records"])
 
 
 @pytest.mark.spec("R-162")
