@@ -15,7 +15,7 @@ from mash_plugin.memory.forget_chat import find_going, forget_chat
 from mash_plugin.transfer import lines
 from mash_plugin.transfer.export import Wanted
 from mash_plugin.transfer.export import export_store as write_export
-from tests.conftest import Memory
+from tests.conftest import SHOP, Memory
 from tests.transfer.conftest import (
     Json,
     chats_of,
@@ -419,3 +419,24 @@ def test_a_record_about_a_forgotten_chat_stays_out_whatever_it_cites(
     before = rows_of(memory)
     assert take_in(memory, moved)["counts"]["forgotten_records"] == 5
     assert rows_of(memory)["records"] == before["records"] == []
+
+
+@pytest.mark.spec("R-024", "R-025")
+def test_a_citation_whose_role_is_not_known_makes_its_record_stale(
+    other: Memory, file: Path, tmp_path: Path
+) -> None:
+    def older(_record: Json, revision: Json) -> None:
+        revision["evidence"][0].update(role="unknown", purpose="unknown", author="unknown")
+
+    path = edited(file, tmp_path / "older", lambda found: signed(found, older))
+    take_in(other, path, "mine")
+    scope = {"kind": "repository", "identity": SHOP}
+    listed = other.pages(include_inactive=True, limit=50)["records"]
+    (item,) = [one for one in listed if one["statement"] == "Use Qdrant for local search."]
+    assert (item["status"], item["evidence"]) == ("stale_evidence", "stale")
+    revision = other.get(item["id"], history=True)["revisions"][0]
+    assert (revision["evidence"][0]["role"], revision["evidence"][0]["purpose"]) == (
+        "unknown",
+        "unknown",
+    )
+    assert item["id"] not in [one["id"] for one in other.recall(scope=scope)["records"]]

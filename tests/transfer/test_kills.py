@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from mash_plugin.errors import DaemonUnavailable
 from mash_plugin.store.checks import store_report
 from mash_plugin.store.restore import restore
 from tests.conftest import NOW, Memory
@@ -19,6 +20,7 @@ from tests.support.cut_transfers import (
     run,
     state_of,
 )
+from tests.support.daemons import Place
 from tests.support.killed_transfers import forget_since_backup, records_of
 from tests.transfer.conftest import Json, a_memory, export, rows_of, take_in
 
@@ -95,3 +97,27 @@ def test_kills_at_every_point_of_a_restore_lose_nothing_and_bring_back_nothing_f
         asides = list(Path(paths.data).glob("records.db.before-restore-*"))
         assert asides, "the former store was not kept"
         assert not Path(paths.store + ".restoring").exists()
+
+
+@pytest.mark.spec("R-161", "R-163")
+@pytest.mark.parametrize("point", ["import_record", "import_after_commit"])
+def test_a_daemon_that_is_killed_in_an_import_does_it_once(
+    file: Path, tmp_path: Path, point: str
+) -> None:
+    place = Place(tmp_path / "person")
+    request = {"path": str(file), "mode": "identity"}
+    try:
+        daemon = place.start(MASH_FAILPOINT=f"{point}:kill")
+        with pytest.raises(DaemonUnavailable) as caught:
+            place.call("import_export", request, start=False)
+        assert caught.value.details == {"outcome": "unknown"}
+        assert daemon.wait(20.0) == -9
+        place.start()
+        done = place.call("import_export", request, start=False)
+        assert (done["already"] is not None) is (point == "import_after_commit")
+        again = place.call("import_export", request, start=False)
+        assert again["already"]["records"] == 5
+        listed = place.call("list_records", {"include_inactive": True, "limit": 50})["records"]
+        assert len(listed) == 5
+    finally:
+        place.close()
