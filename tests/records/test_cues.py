@@ -65,14 +65,14 @@ def test_every_sentence_of_ours_is_judged_as_labelled(language):
 @pytest.mark.parametrize(
     ("part", "is_english", "precision", "recall"),
     [
-        ("grow", True, 0.95, 0.90),
+        ("grow", True, 0.95, 0.88),
         ("grow", False, 0.95, 0.90),
-        ("held", True, 0.82, 0.60),
-        ("held", False, 0.90, 0.58),
+        ("held", True, 0.85, 0.60),
+        ("held", False, 0.95, 0.58),
     ],
 )
 def test_notes_on_sentences_written_without_the_rules(part, is_english, precision, recall):
-    """What was held back while rules grew is judged worse, and never worse than this."""
+    """No rule was made for what `held` lacks; only its false notes were looked at, at the end."""
     rows = [r for r in BLIND if r["part"] == part and (r["lang"] == "en") == is_english]
     notes = [r for r in rows if reads_lasting(r["text"], r.get("previous_agent_text"))]
     right = sum(row["label"] != "none" for row in notes)
