@@ -13,6 +13,7 @@ from mash_plugin.agents import agent_named, count_compressed, transcript_roots
 from mash_plugin.agents.events import TranscriptFile
 from mash_plugin.chat_ids import chat_id
 from mash_plugin.chats.project import project_of
+from mash_plugin.chats.retention import keep_since
 from mash_plugin.chats.switches import why_unread
 from mash_plugin.chats.transcripts import first_lines
 from mash_plugin.doctor.finding import Finding, Severity
@@ -128,15 +129,16 @@ def _waiting(machine: Machine, known: dict[str, tuple[int, int]]) -> tuple[int, 
 def _changed(
     machine: Machine, known: dict[str, tuple[int, int]]
 ) -> Iterator[tuple[TranscriptFile, os.stat_result, str]]:
-    """Every transcript that is not as it was when it was read, with its root."""
+    """Every transcript that is kept and not as it was when it was read, with its root."""
     newest = time.time() - SETTLED_S
+    oldest = keep_since(machine.settings.keep_days, machine.now) / 1000
     for agent, root in transcript_roots(machine.settings, machine.environ):
         host = agent_named(agent)
         for file in host.find_transcripts(root) if host else ():
             with suppress(OSError):
                 found = os.stat(file.path)
                 is_read = known.get(file.path) == (found.st_size, found.st_mtime_ns)
-                if not is_read and found.st_size and found.st_mtime < newest:
+                if not is_read and found.st_size and oldest <= found.st_mtime < newest:
                     yield file, found, root
 
 

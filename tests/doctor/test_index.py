@@ -77,6 +77,19 @@ def test_a_forgotten_chat_and_one_of_a_project_that_is_off_wait_for_nothing(
     assert is_gone(chatty, "index", "index-backlog")
 
 
+def test_a_chat_that_is_older_than_chats_are_kept_waits_for_nothing(chatty: Home) -> None:
+    chatty.mash("daemon", "stop")
+    (path,) = transcripts(chatty)
+    old = path.with_stem(OTHER)
+    old.write_text(path.read_text().replace(path.stem, OTHER))
+    age(old)
+    assert named(chatty, "index", "index-backlog")["severity"] == "note"
+    config = chatty.mash_home / "config.toml"
+    config.write_text(f"[chats]\nkeep_days = 30\n{config.read_text()}")
+    os.utime(old, (time.time() - 40 * 24 * HOUR_S,) * 2)
+    assert is_gone(chatty, "index", "index-backlog")
+
+
 def test_an_index_that_cannot_be_read_is_built_again(chatty: Home) -> None:
     chatty.mash("daemon", "stop")
     index = chatty.mash_home / "data/chats.db"

@@ -56,7 +56,7 @@ def test_a_fresh_home_in_an_odd_place_is_installed_twice_upgraded_and_left(tmp_p
         done = run_install(checkout, home, "--no-index", PATH=f"{link.parent}:{SYSTEM_PATH}")
         assert done.returncode == 0, done.stdout + done.stderr
         assert "built already" in done.stdout
-        assert "not on PATH" not in done.stdout
+        assert f"{link.parent} is not on PATH" not in done.stdout
         set_version(checkout, "9.9.9")
         done = run_install(checkout, home, "--no-agents", "--no-index")
         assert done.returncode == 0, done.stdout + done.stderr
