@@ -5,6 +5,8 @@ import subprocess
 import threading
 import time
 import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -115,7 +117,8 @@ def test_a_hostile_chat_gets_nothing_even_from_a_model_that_obeys(
     message = home.call("get_chat", {"id": other})["messages"][0]["id"]
     model = model_of(person, agent)
     model.when(TASK, *obeying(agent, home, message, secret, marker))
-    result, done = backfill(home, "--agent", agent, "--chat", chat)
+    with others_settings(home, marker):
+        result, done = backfill(home, "--agent", agent, "--chat", chat)
     assert (done.code, result["completed_reviews"], result["pending"]) == (1, 0, 1), done
     assert home.records(name) == []
     assert not marker.exists()
@@ -127,6 +130,24 @@ def test_a_hostile_chat_gets_nothing_even_from_a_model_that_obeys(
     assert transcripts(home) == before
     assert chats(home) == indexed
     assert home.call("heartbeats", {}) == hooks
+
+
+@contextmanager
+def others_settings(home: Home, marker: Path) -> Iterator[None]:
+    """A hook and a server of the person's own, which no review may start."""
+    hook = {"type": "command", "command": f"touch {marker}"}
+    settings, config = home.claude / "settings.json", home.codex / "config.toml"
+    before = settings.read_bytes(), config.read_bytes()
+    own = json.loads(before[0])
+    own["hooks"] = {name: [{"hooks": [hook]}] for name in ("SessionStart", "UserPromptSubmit")}
+    settings.write_text(json.dumps(own))
+    server = f'[mcp_servers.own]\ncommand = "touch"\nargs = ["{marker}"]\n'
+    config.write_bytes(before[1] + b"\n" + server.encode())
+    try:
+        yield
+    finally:
+        settings.write_bytes(before[0])
+        config.write_bytes(before[1])
 
 
 def obeying(agent: str, home: Home, message: str, secret: Path, marker: Path) -> list[Any]:
