@@ -197,3 +197,38 @@ def test_a_damaged_record_is_left_out_and_named(memory: Memory, told: Json, tmp_
     ends = [line["from"] for line in lines_of(tmp_path / "out.gz") if line["is"] == "link"]
     assert ends == [told["new"]["id"]]
     assert stat.S_ISREG((tmp_path / "out.gz").stat().st_mode)
+
+
+def test_a_file_system_without_hard_links_gets_its_file_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def link(*_paths: str, **_options: object) -> None:
+        raise PermissionError(1, "no links here")
+
+    monkeypatch.setattr(os, "link", link)
+    with files.new_file(str(tmp_path / "out")) as file:
+        file.write(b"ours")
+    assert os.listdir(tmp_path) == ["out"]
+    with (
+        pytest.raises(InvalidArgument, match="is there already"),
+        files.new_file(str(tmp_path / "other")),
+    ):
+        (tmp_path / "other").write_text("theirs")
+    assert (tmp_path / "other").read_text() == "theirs"
+
+
+def test_two_exports_at_once_do_not_write_into_one_file(tmp_path: Path) -> None:
+    with files.new_file(str(tmp_path / "out")) as file:
+        file.write(b"first")
+        with (
+            pytest.raises(InvalidArgument, match="Another export"),
+            files.new_file(str(tmp_path / "out")),
+        ):
+            raise AssertionError
+    assert (tmp_path / "out").read_bytes() == b"first"
+
+
+def test_a_name_that_no_file_can_have_is_refused(tmp_path: Path) -> None:
+    for path in ("relative", f"{tmp_path}/", f"{tmp_path}/..", f"{tmp_path}/out/in"):
+        with pytest.raises(InvalidArgument), files.new_file(path):
+            raise AssertionError

@@ -242,9 +242,14 @@ HARM: dict[str, tuple[Edit, str]] = {
     "a chat of another source": (set_in("chat", source="../../x"), "has an ID or a source"),
     "a message of an unknown author": (set_in("message", author="god"), "no message has"),
     "a message before any chat": (
-        lambda f: f.insert(1, nth(f, "message")),
-        "does not belong here|stands before any chat",
+        lambda f: f.insert(f.index(nth(f, "chat")), nth(f, "message")),
+        "stands before any chat",
     ),
+    "a revision before any record": (
+        lambda f: f.insert(f.index(nth(f, "record")), nth(f, "revision")),
+        "stands before any record",
+    ),
+    "a revision of another number": (set_in("revision", revision=7), "should stand here"),
 }
 
 

@@ -14,7 +14,8 @@ from mash_plugin.transfer.claude_mem import read_observations
 from mash_plugin.transfer.others import take_back, take_in
 from mash_plugin.transfer.rules import read_rules
 from tests.conftest import SHOP, Memory, Shop
-from tests.transfer.conftest import Json, chats_of, rows_of
+from tests.transfer.conftest import Json, a_memory, chats_of, export, rows_of
+from tests.transfer.conftest import take_in as take_in_export
 
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures" / "others"
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
@@ -260,3 +261,16 @@ def test_long_rules_and_open_fences_are_no_rules() -> None:
     found = read_rules("CLAUDE.md", text)
     assert [item.statement for item in found.items] == ["Short one."]
     assert found.left_out == {"over 2000 characters": 1}
+
+
+@pytest.mark.spec("R-163")
+def test_an_import_can_be_taken_back_after_the_store_has_moved(
+    memory: Memory, rules: Path, tmp_path: Path
+) -> None:
+    done = bring(memory, "rules", rules)
+    export(memory, tmp_path / "out")
+    with a_memory(tmp_path / "new") as new:
+        take_in_export(new, tmp_path / "out", "identity")
+        assert bring(new, "rules", rules)["already"]["import_id"] == done["import_id"]
+        assert take_back(new._now(), done["import_id"])["removed"] == 5
+        assert rows_of(new)["records"] == rows_of(new)["receipts"] == []
