@@ -1,6 +1,7 @@
 """A pytest plugin: write which requirements each test names, and whether it ran and passed."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -42,12 +43,12 @@ class SpecResults:
             test["outcome"] = "passed"
 
     def pytest_sessionfinish(self) -> None:
-        self.target.parent.mkdir(exist_ok=True)
+        self.target.parent.mkdir(parents=True, exist_ok=True)
         text = json.dumps({"tests": self.tests}, indent=1, sort_keys=True)
         self.target.write_text(text + "\n", encoding="utf-8")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the collector; the results stand in `.cache/spec-results.json`."""
-    target = config.rootpath / ".cache" / "spec-results.json"
+    """Register the collector; each process writes a file into `.cache/spec-results/`."""
+    target = config.rootpath / ".cache" / "spec-results" / f"{os.getpid()}.json"
     config.pluginmanager.register(SpecResults(target), "spec-results")
