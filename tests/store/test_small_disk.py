@@ -14,12 +14,14 @@ import pytest
 
 from mash_plugin.errors import DiskFull, ReadOnly
 from mash_plugin.paths import Paths
-from mash_plugin.store import backup
+from mash_plugin.store import backup, migrate
 from mash_plugin.store.checks import store_report
 from mash_plugin.store.open import open_store
 from mash_plugin.store.sqlite import Database
 from tests.store.conftest import opened
 from tests.store.saving import NOW, paths_in, save, saved
+from tests.support.migrating import schemas, write_migrations
+from tests.support.schema_fixtures import contents, fixtures, newest, served, unpack
 
 ROOT = Path(__file__).parents[2]
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="root-only: mounts a file system")
@@ -137,6 +139,26 @@ def test_a_first_opening_on_a_full_disk_leaves_no_half_made_store(disk: Path) ->
     filler.unlink()
     with opened(paths) as store:
         save(store, 1)
+
+
+@needs_root
+def test_a_migration_on_a_full_disk_changes_nothing_and_is_done_once_there_is_room(
+    disk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths = paths_in(disk)
+    old = unpack(fixtures()[-1], paths)
+    assert schemas(paths) == newest()
+    before = Path(paths.store).read_bytes()
+    monkeypatch.setattr(migrate, "_FOLDER", str(write_migrations(tmp_path / "migrations")))
+    filler = fill(disk)
+    with pytest.raises(DiskFull, match=str(disk)):
+        open_store(paths, NOW)
+    assert Path(paths.store).read_bytes() == before
+    assert not list(Path(paths.backups).glob("*"))
+    filler.unlink()
+    with served(paths, disk) as call:
+        assert contents(call)["marks"] == old["contents"]["marks"]
+    assert schemas(paths) == {family: number + 1 for family, number in newest().items()}
 
 
 @needs_root
