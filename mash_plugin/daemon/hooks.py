@@ -249,7 +249,8 @@ def _prompt_submit(hook: _Hook) -> str:
     prompt = event.prompt or ""
     verdict = cues.judge(prompt)
     is_lasting = verdict.is_lasting
-    if verdict.waits_for and not is_lasting:  # a short answer: to which question?
+    is_answer = verdict.waits_for or verdict.may_answer
+    if is_answer and not is_lasting:  # to which question?
         offer = parts.last_said(hook.call, event.agent, event.session_id)
         hook.find([], offer)
         is_lasting = cues.reads_lasting(prompt, hook.take(offer))

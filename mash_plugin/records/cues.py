@@ -48,6 +48,8 @@ class Verdict(NamedTuple):
     """What the agent's message before did: `offer` named alternatives, `ask` asked something."""
     waits_for: frozenset[str]
     """What that message would have had to do for a rule that matched."""
+    may_answer: bool = False
+    """Whether the text would be a choice after some question: it is short and no step or doubt."""
 
 
 def reads_lasting(prompt: str, previous: str | None = None) -> bool:
@@ -71,7 +73,8 @@ def judge(prompt: str, previous: str | None = None, without: frozenset[str] = NO
     rules = languages_of(text)
     said = dict.fromkeys(sentences(text, is_pasted))
     read = [_read(sentence, rules, did, without) for sentence in said]
-    whole = [f for f in _kept(shared().on_whole(text), without) if _is_worth_showing(f, did)]
+    on_whole = _kept(shared().on_whole(text), without)
+    whole = [found for found in on_whole if _is_worth_showing(found, did)]
     if any(found.rule.is_cue for found in whole):
         read.append(Sentence(text, tuple(whole), _score(whole, did)))
     counting = [found for sentence in read if sentence.counts for found in sentence.found]
@@ -85,6 +88,7 @@ def judge(prompt: str, previous: str | None = None, without: frozenset[str] = NO
         pasted=tuple(pasted),
         previous=did,
         waits_for=frozenset(f.rule.after for s in read for f in s.found if not f.rule.met_by(did)),
+        may_answer=previous is None and _score(on_whole, ANSWERS) >= THRESHOLD,
     )
 
 

@@ -177,6 +177,12 @@ def test_a_short_answer_counts_where_the_agent_had_named_alternatives(talk):
 
 
 @pytest.mark.spec("R-125")
+def test_a_bare_name_counts_where_the_agent_had_asked_for_it(talk):
+    assert LASTING in talk("Next.js or SvelteKit?", "SvelteKit")
+    assert talk("The route is in SvelteKit now.", "SvelteKit") == ""
+
+
+@pytest.mark.spec("R-125")
 def test_a_short_answer_without_a_known_question_brings_nothing(desk, monkeypatch):
     assert desk.prompt("2 sounds right to me") == ""
     monkeypatch.setattr(hook_parts, "messages_newest_first", lambda *_: 1 / 0)

@@ -161,7 +161,9 @@ def test_a_short_pick_counts_only_after_an_offer_and_says_so():
     ],
 )
 def test_a_bare_name_is_a_choice_after_a_question_that_lets_choose(answer, asked):
-    assert not reads_lasting(answer)
+    alone = judge(answer)
+    assert not alone.is_lasting
+    assert alone.may_answer
     assert reads_lasting(answer, asked)
 
 
@@ -177,6 +179,11 @@ def test_a_bare_name_is_a_choice_after_a_question_that_lets_choose(answer, asked
 )
 def test_a_bare_name_of_a_next_step_or_no_answer_is_no_choice(answer, asked):
     assert not reads_lasting(answer, asked)
+
+
+@pytest.mark.parametrize("text", ["yes", "ok, go ahead", "why is it red?", "run it", "x" * 200])
+def test_what_answers_no_question_needs_no_look_at_the_agents_message(text):
+    assert not judge(text).may_answer
 
 
 def test_a_bare_approval_is_no_choice_and_a_standing_yes_is():
