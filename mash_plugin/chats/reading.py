@@ -58,9 +58,10 @@ def chat_by_session(db: Connection, session_id: str) -> Chat | None:
     return None if row is None else as_chat(row)
 
 
-def places_of(db: Connection, identity: str) -> list[str]:
-    """Every folder that chats of a repository took place in."""
-    return [path for (path,) in db.all(SQL.places_of, {"identity": identity})]
+def places_of(db: Connection, identity: str) -> Iterator[str]:
+    """The folder of each chat of a repository, the newest first, fetched as they are asked for."""
+    for (path,) in db.raw.execute(SQL.places_of, {"identity": identity}):
+        yield path
 
 
 def chats_of_message(db: Connection, message_id: str) -> list[Chat]:

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterable
+from itertools import chain
 from typing import Literal
 
 from mash_plugin.chats.project import (
@@ -123,12 +124,20 @@ class Denied:
         paths = [entry for entry in self._entries if entry.startswith(("/", "~"))]
         if not paths and self._what is None:
             return False
-        with self._call.chats.database.reading() as db:
-            places = set(places_of(db, identity))
         projects = [project_of(named_folder(path)) for path in paths]
-        places |= {p.root for p in projects if p and p.identity == identity}
-        off = {place for place in places if self._has_project(_at(place))}
-        return bool(off) and not any(os.path.isdir(place) for place in places - off)
+        named = [p.root for p in projects if p and p.identity == identity]
+        seen: set[str] = set()
+        is_left_out = False
+        with self._call.chats.database.reading() as db:
+            for place in chain(named, places_of(db, identity)):
+                if place in seen:
+                    continue
+                seen.add(place)
+                if self._has_project(_at(place)):
+                    is_left_out = True
+                elif os.path.isdir(place):  # nearly always the first one
+                    return False
+        return is_left_out
 
 
 def _at(path: str, identity: str | None = None) -> Project:

@@ -127,9 +127,10 @@ SELECT c.chat_id, c.source, c.session_id, c.title, c.project_path, c.repository_
        c.started_at, c.last_active_at, c.fingerprint, c.is_subagent, c.message_count, c.chat_no
 FROM chats AS c WHERE c.session_id = :session_id ORDER BY c.last_active_at DESC LIMIT 1;
 
--- name: places_of  where a repository was checked out
-SELECT DISTINCT project_path FROM chats
-WHERE repository_identity = :identity AND project_path IS NOT NULL;
+-- name: places_of  where the chats of a repository took place, the newest first
+SELECT project_path FROM chats
+WHERE repository_identity = :identity AND project_path IS NOT NULL
+ORDER BY last_active_at DESC;
 
 -- name: chats_of_message
 SELECT c.chat_id, c.source, c.session_id, c.title, c.project_path, c.repository_identity,
