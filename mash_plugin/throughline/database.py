@@ -14,6 +14,8 @@ from mash_plugin.store.faults import translated
 FILE = "memories.db"
 # Not importlib.resources: it would double what a small drain costs.
 _MIGRATIONS = os.path.join(os.path.dirname(__file__), "sql", "migrations", "file")
+CACHE_KIB = 48 << 10
+"""The words of a drain go all over their table; read again and again it takes ten times longer."""
 Row = tuple[Any, ...]
 Params = Mapping[str, Any]
 
@@ -98,6 +100,7 @@ def open_file(workspace: str, *, to_write: bool) -> FileDatabase:
     with translated(path):
         if to_write:
             raw = connect(path, "FULL", may_create=True)
+            list(raw.execute(f"PRAGMA cache_size = {-CACHE_KIB}"))
         elif os.path.exists(path):
             raw = _connect_to_read(path)
         else:

@@ -3,10 +3,14 @@
 from typing import NamedTuple
 
 from mash_plugin.normal_form import normal_form
+from mash_plugin.throughline.artifacts import NOT_REPRESENTED
 from mash_plugin.tokens import significant, words
 
 _WHOLE = "="
 """Before a channel or session ID among the words of a row: no token begins so."""
+
+COMMON = frozenset(words(f"Session record messages agent-authored session Span {NOT_REPRESENTED}"))
+"""Words of every summary: a list of the rows that hold one would be a list of all."""
 
 
 class Term(NamedTuple):
@@ -21,6 +25,11 @@ def row_words(text: str, channel: str | None, session: str | None) -> list[str]:
     found = dict.fromkeys(words(text))
     found |= dict.fromkeys(_whole(name) for name in (channel, session) if name)
     return list(found)
+
+
+def listed_words(row: list[str]) -> list[str]:
+    """The words of a row that rows are looked up by."""
+    return [word for word in row if word and word not in COMMON]
 
 
 def terms_of(query: str) -> list[Term]:

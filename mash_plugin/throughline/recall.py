@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from mash_plugin.throughline.artifacts import artifact_order
 from mash_plugin.throughline.database import FileDatabase as Database
-from mash_plugin.throughline.matching import Term, matches, terms_of
+from mash_plugin.throughline.matching import COMMON, Term, matches, terms_of
 from mash_plugin.throughline.store import (
     Memory,
     count_word,
@@ -74,9 +74,11 @@ def _matching(db: Database, agent: str, stage: str, question: Question) -> Itera
 
 def _likely(db: Database, agent: str, stage: str, terms: list[Term]) -> Iterator[Memory]:
     """The rows that may match, the newest first: those that hold the rarest part of a query."""
-    if not terms:
+    choices = [
+        _choice(db, agent, stage, term) for term in terms if not COMMON.issuperset(term.tokens)
+    ]
+    if not choices:
         return newest(db, agent, stage)
-    choices = [_choice(db, agent, stage, term) for term in terms]
     _, words = min(choices)
     return _distinct(
         merge(
@@ -89,7 +91,8 @@ def _likely(db: Database, agent: str, stage: str, terms: list[Term]) -> Iterator
 
 def _choice(db: Database, agent: str, stage: str, term: Term) -> tuple[int, list[str]]:
     """How many rows to look at for a term, and the words to find them by."""
-    counts = [(count_word(db, agent, stage, word, COUNTED), word) for word in term.tokens]
+    tokens = [token for token in term.tokens if token not in COMMON]
+    counts = [(count_word(db, agent, stage, word, COUNTED), word) for word in tokens]
     words = [min(counts)] if counts else []
     words.append((count_word(db, agent, stage, term.whole, COUNTED), term.whole))
     return sum(count for count, _ in words), [word for _, word in words]

@@ -5,7 +5,7 @@ a backend is what `FileDatabase` is: one, all, run, run_many, transaction, close
 """
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import NamedTuple
 
@@ -13,7 +13,7 @@ from mash_plugin.store.queries import load
 from mash_plugin.throughline.artifacts import Artifact, captured_id, content_digest, memory_id
 from mash_plugin.throughline.database import FileDatabase as Database
 from mash_plugin.throughline.database import Row, open_file
-from mash_plugin.throughline.matching import row_words
+from mash_plugin.throughline.matching import listed_words, row_words
 from mash_plugin.throughline.queue import Entry
 from mash_plugin.throughline.settings import Settings
 
@@ -205,10 +205,10 @@ def _delete_row(
 
 
 def _word_rows(
-    agent: str, mem_id: str, stage: str, sort_at: int, words: Iterable[str]
+    agent: str, mem_id: str, stage: str, sort_at: int, words: list[str]
 ) -> list[dict[str, object]]:
     row = {"agent": agent, "stage": stage, "sort_at": sort_at, "mem_id": mem_id}
-    return [{**row, "word": word} for word in words if word]
+    return [{**row, "word": word} for word in listed_words(words)]
 
 
 def _artifact_of(row: Row) -> Artifact:
