@@ -5,8 +5,8 @@ whole and the length. Rows beyond a few megabytes lie in a nameless temporary fi
 memory is bounded however long the session is.
 """
 
-from collections.abc import Iterator, Sequence
-from struct import Struct
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
 from typing import BinaryIO
 
 from mash_plugin.normal_form import normal_form
@@ -15,34 +15,44 @@ SHORTEST = 20
 """A shorter line of a person may stand inside an agent's; only the same line is a repeat."""
 LONGEST = 1_000
 WINDOW = 7
-MOST_IN_MEMORY = 8 << 20
-_ROW = Struct("<qqH")
+MOST_IN_MEMORY = 1_200_000
+"""Numbers of eight bytes."""
 _EDGES = " \t.,:;!?-–—*_#>\"'`()[]…。！？、，：；「」『』"
 _CURLY = str.maketrans({"‘": "'", "’": "'", "‛": "'", "“": '"', "”": '"', "„": '"', "\xad": None})
 _SENTENCE_ENDS = (". ", "! ", "? ", "; ", "。", "！", "？", "；")
-_BLOCK = _ROW.size * 4_096
+_FIELDS = 3
+_BLOCK = _FIELDS * 8 * 4_096
 
 
 class PersonsWords:
     """Every line and sentence that a person typed, as hashes."""
 
     def __init__(self) -> None:
-        self._rows = bytearray()
+        self._rows = array("q")
         self._file: BinaryIO | None = None
 
     def add(self, text: str) -> None:
         """Take in a message of a person, line by line and sentence by sentence."""
-        rows, pack = self._rows, _ROW.pack
-        for line in _pieces(text):
-            length = len(line)
-            if 0 < length <= LONGEST:
-                rows += pack(hash(line[:WINDOW]), hash(line), length)
-        if len(rows) >= MOST_IN_MEMORY:
+        extend, plain = self._rows.extend, _plain(text)
+        for line in plain.splitlines():
+            piece = line.strip(_EDGES)
+            if piece:
+                extend((hash(piece[:WINDOW]), hash(piece), len(piece)))
+        sentences = plain
+        for end in _SENTENCE_ENDS:
+            if end in sentences:
+                sentences = sentences.replace(end, "\n")
+        if sentences is not plain:
+            for sentence in sentences.splitlines():
+                piece = sentence.strip(_EDGES)
+                if len(piece) >= WINDOW and _is_long(piece):
+                    extend((hash(piece[:WINDOW]), hash(piece), len(piece)))
+        if len(self._rows) >= MOST_IN_MEMORY:
             self._spill()
 
     def repeated_in(self, texts: Sequence[str]) -> set[int]:
         """Which of these texts equal a person's line, or hold a whole one that is long enough."""
-        folded = [_folded(text) for text in texts]
+        folded = [_plain(text) for text in texts]
         whole: dict[int, list[int]] = {}
         starts: dict[int, list[tuple[int, int]]] = {}
         for index, text in enumerate(folded):
@@ -63,44 +73,34 @@ class PersonsWords:
         if self._file is not None:
             self._file.seek(0)
             while block := self._file.read(_BLOCK):
-                yield from _ROW.iter_unpack(block)
-        yield from _ROW.iter_unpack(bytes(self._rows))
+                yield from _rows_of(memoryview(block).cast("q"))
+        yield from _rows_of(self._rows)
 
     def _spill(self) -> None:
         if self._file is None:
             import tempfile  # few sessions are that long
 
             self._file = tempfile.TemporaryFile()  # noqa: SIM115 - nameless, gone with the process
-        self._file.write(self._rows)
-        self._rows.clear()
+        self._file.write(self._rows.tobytes())
+        self._rows = array("q")
 
 
-def _pieces(text: str) -> Iterator[str]:
-    """Every line, and every sentence of a line that has several."""
-    plain = _plain(text)
-    for line in plain.splitlines():
-        yield " ".join(line.split()).strip(_EDGES)
-    sentences = plain
-    for end in _SENTENCE_ENDS:
-        if end in sentences:
-            sentences = sentences.replace(end, "\n")
-    if sentences is not plain:
-        for sentence in sentences.splitlines():
-            if len(sentence) > WINDOW and _is_long(
-                piece := " ".join(sentence.split()).strip(_EDGES)
-            ):
-                yield piece
-
-
-def _folded(line: str) -> str:
-    return " ".join(_plain(line).split())
+def _rows_of(numbers: Iterable[int]) -> Iterator[tuple[int, int, int]]:
+    each = iter(numbers)
+    return zip(each, each, each, strict=True)
 
 
 def _plain(text: str) -> str:
-    """One case, the marks of one keyboard, and no signs of bold or code."""
+    """One case, single spaces, the marks of one keyboard, and no signs of bold or code."""
     if not text.isascii():
         text = normal_form("NFKC", text).translate(_CURLY)
-    return text.lower().replace("*", "").replace("_", "").replace("`", "")
+    text = text.lower()
+    for sign in "*_`":
+        if sign in text:
+            text = text.replace(sign, "")
+    if "  " in text or "\t" in text or not text.isascii():
+        text = "\n".join(" ".join(line.split()) for line in text.splitlines())
+    return text
 
 
 def _is_long(text: str) -> bool:

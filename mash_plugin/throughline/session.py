@@ -81,6 +81,9 @@ class _Reading:
         if not key_lines.may_hold_key_line(message.text):
             return
         for place, line in key_lines.eligible_lines(message.text):
+            is_whole = line == message.text
+            if not is_whole and not key_lines.may_hold_key_line(line):
+                continue
             category = key_lines.category_of(line)
             if category is not None:
                 self._keep(KeyLine(number, place, category, line, _ms(message.at)))
