@@ -66,8 +66,10 @@ def test_a_newer_version_takes_over_while_agents_run_on_and_hooks_stay_trusted(
     assert f"Installed is {first}-" in done.out
     assert "nothing to review" in done.out
     assert installed.current == former
-    with installed.tools_served():
+    with installed.tools_served() as ask:
         done = installed.mash("upgrade", str(wheels[second]))
+        assert installed.build_that_serves() == second
+        assert '"records":[]' in ask().replace(" ", "").replace("\\", "")
     assert done.code == 0, done
     assert f"mash {second} is installed." in done.out
     assert "nothing to review" in done.out

@@ -2,10 +2,11 @@
 
 import json
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from mash_plugin import client, installer
 from mash_plugin.paths import find_paths
@@ -13,6 +14,13 @@ from tests.support.daemons import event
 from tests.support.homes import Finished, Home, clients_folder
 from tests.support.wheels import base_python
 
+READY = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+LIST = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "tools/call",
+    "params": {"name": "list_records", "arguments": {}},
+}
 SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin"
 
 
@@ -44,8 +52,8 @@ class Installation:
         return self.home.run(*command, env=self._environment())
 
     @contextmanager
-    def tools_served(self) -> Iterator[None]:
-        """An agent that runs on with its tool server, which answers."""
+    def tools_served(self) -> Iterator[Callable[[], str]]:
+        """An agent that runs on with its tool server; asks it for the list of records."""
         server = subprocess.Popen(
             [str(self.data / "current/bin/mash"), "mcp"],
             env=self.home.environment,
@@ -59,13 +67,20 @@ class Installation:
             assert server.stdin
             assert server.stdout
             try:
-                server.stdin.write(json.dumps(hello).encode() + b"\n")
-                server.stdin.flush()
-                assert b"result" in server.stdout.readline()
-                yield
+                assert "result" in self._ask(server, hello)
+                server.stdin.write(json.dumps(READY).encode() + b"\n")
+                yield lambda: self._ask(server, LIST)
             finally:
                 server.stdin.close()
                 server.wait(30)
+
+    @staticmethod
+    def _ask(server: subprocess.Popen[bytes], request: dict[str, Any]) -> str:
+        assert server.stdin
+        assert server.stdout
+        server.stdin.write(json.dumps(request).encode() + b"\n")
+        server.stdin.flush()
+        return server.stdout.readline().decode()
 
     def start_session(self, session: str) -> str:
         """What the installed hook of Claude Code prints."""
