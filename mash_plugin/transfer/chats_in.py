@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from mash_plugin.agents import AGENTS
 from mash_plugin.chat_ids import chat_id
 from mash_plugin.chats.fingerprints import next_fingerprint, variant_id
 from mash_plugin.chats.stretch import SEARCHED_ROLES
@@ -23,7 +24,7 @@ from mash_plugin.transfer.lines import Numbered
 
 BATCH = 500
 BATCH_CHARS = 8 << 20
-SOURCES = ("claude-code", "codex", "import")
+SOURCES = (*AGENTS, "import")
 ROLES = ("user", "assistant", "tool", "system")
 AUTHORS = ("person", "inferred", "agent", "automated", "unknown")
 OTHERS_WORDS = "unknown"

@@ -2,14 +2,15 @@
 
 import os
 
+from mash_plugin.agents import AGENTS
 from mash_plugin.chats.project import project_of
 from mash_plugin.errors import InvalidArgument
 from mash_plugin.memory.call import Call
 from mash_plugin.records.model import Scope
 from mash_plugin.store.queries import load
 
-PROJECT_FOLDER = ".claude"
-"""Where a project keeps what is for Claude Code alone."""
+PROJECT_FOLDERS = tuple(agent.HOME_FOLDER for agent in AGENTS.values())
+"""Where a project keeps what is for one agent alone: named as that agent's own folder."""
 _SQL = load("transfer")
 
 
@@ -45,7 +46,7 @@ def _scope_of_rules(call: Call, path: str) -> Scope | None:
     folder = os.path.dirname(path)
     if call.chats.is_agents_folder(folder):
         return Scope("personal")
-    if os.path.basename(folder) == PROJECT_FOLDER:
+    if os.path.basename(folder) in PROJECT_FOLDERS:
         folder = os.path.dirname(folder)
     project = project_of(folder)
     if project is None:
