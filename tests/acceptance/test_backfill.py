@@ -36,10 +36,10 @@ AGENTS = ["claude-code", "codex"]
 Json = dict[str, Any]
 
 
-def plant(home: Home, project: Path, text: str) -> tuple[ClaudeTranscript, str]:
-    """A chat of an hour ago, with the ID that it has in the index."""
+def plant(home: Home, project: Path, text: str, hours_ago: int = 1) -> tuple[ClaudeTranscript, str]:
+    """A chat of that time, with the ID that it has in the index."""
     transcript = ClaudeTranscript(home.claude, str(project), str(uuid.uuid4()))
-    transcript.start = int(home.clock.read_text()) - 3_600_000
+    transcript.start = int(home.clock.read_text()) - hours_ago * 3_600_000
     transcript.person(text)
     transcript.agent("Understood.")
     return transcript, f"claude-code-{transcript.session_id}"

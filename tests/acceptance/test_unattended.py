@@ -42,6 +42,15 @@ def runs_a_model(words: list[str]) -> bool:
     return (words[0] == "codex" and words[1] == "exec") or (words[0] == "claude" and "-p" in words)
 
 
+def keep_since(config: Path, since: int) -> None:
+    """Let the window begin there, as if an earlier run had."""
+    text = config.read_text() if config.exists() else ""
+    text = "".join(line for line in text.splitlines(True) if "backfill_since" not in line)
+    if "[records]" not in text:
+        text += "\n[records]\n"
+    config.write_text(text.replace("[records]\n", f"[records]\nbackfill_since = {since}\n"))
+
+
 @pytest.mark.spec("R-143", "R-154")
 def test_unattended_set_up_lets_no_agent_work(
     person: Installed, watched: Watched, clone: Path
@@ -58,7 +67,10 @@ def test_unattended_set_up_lets_no_agent_work(
 def test_a_named_agent_alone_reviews_what_is_indexed(
     person: Installed, watched: Watched, name: str, clone: Path
 ) -> None:
-    plant(person.home, clone, f"{CHOICE}, that is decided.")
+    # Later than every chat that other tests had in this home.
+    plant(person.home, clone, f"{CHOICE}, that is decided.", hours_ago=-2)
+    since = int(person.home.clock.read_text()) + 3_600_000
+    keep_since(person.home.mash_home / "config.toml", since)
     person.home.mash("index")
     watched.starts()
     script(person, "codex", (STATEMENT, CHOICE))
@@ -70,7 +82,7 @@ def test_a_named_agent_alone_reviews_what_is_indexed(
     assert len(lines) == 1
     result = json.loads(lines[0])["backfill"]
     assert result["agent"] == "codex"
-    assert result["completed_reviews"] >= 1
+    assert (result["since"], result["completed_reviews"]) == (since, 1)
     assert result["scan_finished"] is True
     assert "Review 1 of" in done.err
     assert [record["statement"] for record in person.home.records(name)] == [STATEMENT]

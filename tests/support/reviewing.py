@@ -31,10 +31,12 @@ def marks_in(prompt: str) -> Json:
 
 
 def drafts_of(prompt: str, *drafts: Draft) -> Json:
-    """The arguments of a call that saves these drafts, each as a decision."""
+    """The arguments of a call that saves those drafts that the chat has words for."""
     records = []
     for statement, quote in drafts:
-        message = next(m for m in messages_in(prompt) if quote in m["text"])
+        message = next((m for m in messages_in(prompt) if quote in m["text"]), None)
+        if message is None:
+            continue
         body = {"statement": statement, "details": {"kind": "decision", "state": "accepted"}}
         evidence = [{"message_id": message["id"], "quote": quote, "purpose": "endorsement"}]
         records.append({"body": body, "evidence": evidence})
