@@ -47,9 +47,13 @@ class Terminal:
 
     def type(self, text: str) -> None:
         """Type one line, see it on the screen, press Enter."""
+        self.write(text)
+        self.press("Enter")
+
+    def write(self, text: str) -> None:
+        """Type and see it on the screen."""
         self._tmux("send-keys", "-l", text)
         self.wait_for(text[:60])
-        self.press("Enter")
 
     def paste(self, text: str) -> None:
         """Paste as a terminal does, so that the program can tell it from typing."""
