@@ -104,6 +104,8 @@ class Agent(Protocol):
     """That folder below the home folder when the variable is not set."""
     TOOL_PREFIX: str
     """What stands before the names of our tools as the agent shows them to its model."""
+    STARTS_WITH_PROMPT: bool
+    """It tells of a start only with the next prompt: what two starts bring is read together."""
 
     def parse_event(self, hook: str, raw: dict[str, Any]) -> HookEvent | None: ...
     def wrap_context(self, event: HookEvent, text: str) -> bytes: ...

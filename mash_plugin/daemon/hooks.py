@@ -28,6 +28,8 @@ MOST_BYTES_EACH = 4
 """Of a character in a text that is clean: most are not worth counting."""
 LONG_AGO = 0
 """When a block without its records was shown: to a resume, all of them are new."""
+NOTE = "note"
+"""The saving note among the IDs of what was shown."""
 SOURCES = ("startup", "resume", "clear", "compact", "fork")
 
 
@@ -192,15 +194,30 @@ def _session_start(hook: _Hook) -> str:
     personal = parts.personal_records(call) if wants_personal else None
     chats = parts.project_chats(call, hook.project, event.session_id)
     hook.find([p for p in (records, personal) if p], chats)
-    tools = hook.host.TOOL_PREFIX
-    note = notes.saving(tools, event.session_id, hook.scope) if hook.may_capture else ""
     found, own, hints = hook.take(records), hook.take(personal) or [], hook.take(chats) or []
     if found is None:
         hook.node.hook_state.note_block(event.session_id, LONG_AGO)
-    shown = found or []
-    text = context.session_start(shown, own, hints, note, tools)
-    hook.session.told_to_cite_by = "start" if note and note in text else None
-    return _noted(hook, [*shown, *own], hints, text)
+    return _full_block(hook, found or [], own, hints)
+
+
+def _full_block(
+    hook: _Hook, records: parts.Records, own: parts.Records, hints: list[context.ChatHint]
+) -> str:
+    """The block without what another start brings to the same prompt."""
+    session, tools = hook.session, hook.host.TOOL_PREFIX
+    before = session.shown_since_prompt if hook.host.STARTS_WITH_PROMPT else frozenset()
+    records = [record for record in records if record["id"] not in before]
+    own = [record for record in own if record["id"] not in before]
+    hints = [hint for hint in hints if f"{CHAT}{hint.id}" not in before]
+    note = ""
+    if hook.may_capture and NOTE not in before:
+        note = notes.saving(tools, hook.event.session_id, hook.scope)
+    text = context.session_start(records, own, hints, note, tools)
+    if NOTE not in before:
+        session.told_to_cite_by = "start" if note and note in text else None
+    if note and note in text:
+        session.shown_since_prompt.add(NOTE)
+    return _noted(hook, [*records, *own], hints, text)
 
 
 def _subagent_start(hook: _Hook) -> str:
@@ -235,12 +252,16 @@ def _noted(hook: _Hook, records: parts.Records, chats: list[context.ChatHint], t
     ids += [f"{CHAT}{c.id}" for c in chats if c.id in text]
     if ids:
         hook.node.hook_state.note_shown(hook.event.session_id, ids, hook.call.now)
+        hook.session.shown_since_prompt.update(ids)
     return text
 
 
 def _prompt_submit(hook: _Hook) -> str:
     event, now = hook.event, hook.call.now
-    if event.is_machine_made or not hook.may_capture:
+    if event.is_machine_made:
+        return ""
+    hook.session.shown_since_prompt.clear()
+    if not hook.may_capture:
         return ""
     from mash_plugin.records import cues  # only prompts need its patterns
 

@@ -40,6 +40,8 @@ class SessionState:
         self.unsaved_dropped: dict[Shown, int] = {}
         self.told_to_cite_by: Literal["start", "prompt"] | None = None
         """Which note of this context said how; a new daemon says it once more."""
+        self.shown_since_prompt: set[str] = set()
+        """IDs that starts have shown while no prompt came, and the name of the saving note."""
         self.forgot_shown = False
         """A compaction emptied `shown`; the saved rows must tell so."""
 

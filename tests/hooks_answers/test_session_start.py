@@ -121,6 +121,28 @@ def test_the_block_comes_again_after_each_compaction(desk):
         assert "Kept." in desk.start(source="compact")
 
 
+@pytest.mark.parametrize("was_told", [False, True])
+def test_a_resume_of_codex_that_compacts_at_once_says_nothing_twice(desk, was_told):
+    desk.keep("Old.")
+    desk.chat("An earlier chat", "old-1")
+    if was_told:
+        desk.start(agent="codex")
+        desk.prompt(agent="codex")
+        desk.now += MINUTE
+    desk.keep("New.")
+    text = "".join(desk.start(source=source, agent="codex") for source in ("resume", "compact"))
+    for said in ("Old.", "New.", "An earlier chat", "Saving memory"):
+        assert text.count(said) == 1
+    desk.prompt(agent="codex")
+    assert "Old." in desk.start(source="compact", agent="codex")
+
+
+def test_a_compaction_of_claude_code_may_drop_what_a_resume_showed_a_moment_ago(desk):
+    desk.keep("Old.")
+    assert "Old." in desk.start(source="resume")
+    assert "Old." in desk.start(source="compact")
+
+
 def test_resume_shows_only_what_changed_since(desk):
     desk.keep("Old.")
     desk.start()

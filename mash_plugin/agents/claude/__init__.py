@@ -16,6 +16,8 @@ ROOT_VARIABLE = "CLAUDE_CONFIG_DIR"
 HOME_FOLDER = ".claude"
 TOOL_PREFIX = "mcp__plugin_mash_mash__"
 """Before the tools of a plugin's server: `mcp__plugin_<plugin>_<server>__` (2.1.332)."""
+STARTS_WITH_PROMPT = False
+"""What a start brought may have been compacted away before the first prompt (2.1.332)."""
 
 _PARTS = {
     "files_read": "hooks",

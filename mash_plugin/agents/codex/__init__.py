@@ -17,6 +17,8 @@ ROOT_VARIABLE = "CODEX_HOME"
 HOME_FOLDER = ".codex"
 TOOL_PREFIX = "mcp__mash__"
 """The namespace of the server and two underscores, as in code mode and hooks (0.171.0)."""
+STARTS_WITH_PROMPT = True
+"""Resuming a session over the compaction limit starts it twice before its prompt (0.171.0)."""
 
 _PARTS = {
     "files_read": "hooks",
