@@ -77,15 +77,16 @@ def decided(person: Installed, name: str, clone: Path) -> Path:
     return clone
 
 
-def decide(home: Home, name: str, clone: Path) -> None:
-    """Save a decision that was made in a chat of its own."""
+def decide(home: Home, name: str, clone: Path) -> str:
+    """Save a decision that was made in a chat of its own; its statement."""
     chat = ClaudeTranscript(home.claude, str(clone), str(uuid.uuid4()))
     chat.person(SAID)
+    statement = f"Amounts in src/ledger.py are integers, {chat.session_id}."
     change = {
         "action": "create",
         "scope": {"kind": "repository", "identity": f"host.example/team/{name}"},
         "body": {
-            "statement": f"Amounts in src/ledger.py are integers, {chat.session_id}.",
+            "statement": statement,
             "review": "established",
             "details": {"kind": "decision", "state": "accepted"},
         },
@@ -95,6 +96,7 @@ def decide(home: Home, name: str, clone: Path) -> None:
     answer = home.call("record", {"operation_id": uuid.uuid4().hex, "change": change})
     home.move_clock(0.01)
     assert "error" not in answer, answer
+    return statement
 
 
 @pytest.mark.spec("R-123", "R-125", "R-126", "R-127", "R-130")
@@ -170,6 +172,11 @@ def test_a_long_life_of_codex_is_told_everything_once(
     home.run("codex", "exec", "fork", session, "Try it", cwd=decided)
     assert told(model.bodies[-1]) == {"records": 2, "saving": 2, "changed": 1}
     assert fake_openai.context_of(model.bodies[-1]).count(f'"session_id":"{session}"') == 1
+    newest = decide(home, name, decided)
+    full = ("-c", "model_auto_compact_token_limit=500")
+    home.run("codex", "exec", "resume", *full, session, "Go on in brief", cwd=decided)
+    assert told(model.bodies[-1]) == START | {"changed": 1}
+    assert fake_openai.context_of(model.bodies[-1]).count(newest) == 1
 
 
 @pytest.mark.spec("R-127", "R-129")

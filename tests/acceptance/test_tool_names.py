@@ -24,6 +24,8 @@ from tests.support.saving import CLAUDE_RECORD, FIND_RECORD, LOAD_RECORD
 pytestmark = pytest.mark.timeout(240)
 BYPASS = "--dangerously-bypass-hook-trust"
 PREFERENCE = "Invoices are always rendered with Typst."
+TASK = "From now on always run the linter before committing."
+"""Typed by a person it would bring a note."""
 FORGET = {
     "operation_id": "o-1",
     "change": {"action": "forget", "expected": {"id": "none", "revision": 1}},
@@ -113,7 +115,7 @@ def wait_for_subagent(body: Body) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("is_on", [False, True])
-def test_a_subagent_is_told_the_preferences_of_the_project_only_where_that_is_on(
+def test_a_subagent_is_told_the_preferences_of_the_project_where_that_is_on_and_no_note(
     unasked: Installed, is_on: bool
 ) -> None:
     home = unasked.home
@@ -121,9 +123,9 @@ def test_a_subagent_is_told_the_preferences_of_the_project_only_where_that_is_on
     preferred(home, clone)
     with (home.mash_home / "config.toml").open("a") as config:
         config.write(f"\n[recall]\nsubagents = {json.dumps(is_on)}\n")
-    task = {"description": "Look", "prompt": "Please look around"}
+    task = {"description": "Look", "prompt": TASK}
     delegate = {"tool": "Agent", "input": {**task, "subagent_type": "general-purpose"}}
-    unasked.anthropic.when("Please look around", {"text": "looked"})
+    unasked.anthropic.when(TASK, {"text": "looked"})
     unasked.anthropic.when("Delegate this", delegate, {"text": "delegated"})
     home.claude_print("Delegate this", clone)
     context = [
@@ -131,13 +133,15 @@ def test_a_subagent_is_told_the_preferences_of_the_project_only_where_that_is_on
         for body in unasked.anthropic.bodies
         if "Delegate this" not in json.dumps(body["messages"])
     ]
-    told = [text.count(PREFERENCE) for text in context if "Please look around" in text]
+    told = [text.count(PREFERENCE) for text in context if TASK in text]
     assert told == [int(is_on)]
     spawn = {"call": "spawn_agent", "namespace": "multi_agent_v1"}
-    spawn["args"] = {"message": "Please look around"}
-    unasked.openai.when("Please look around", {"text": "looked"})
+    spawn["args"] = {"message": TASK}
+    unasked.openai.when(TASK, {"text": "looked"})
     unasked.openai.when("Delegate this", spawn, wait_for_subagent, {"text": "delegated"})
     home.codex_exec("Delegate this", clone, BYPASS)
     context = [fake_openai.context_of(body) for body in unasked.openai.bodies]
-    told = [text.count(PREFERENCE) for text in context if "Please look around" in text]
+    told = [text.count(PREFERENCE) for text in context if TASK in text]
     assert told == [int(is_on)]
+    requests = json.dumps([*unasked.anthropic.bodies, *unasked.openai.bodies])
+    assert "reads like a lasting" not in requests
