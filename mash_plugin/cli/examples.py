@@ -98,7 +98,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
             "when a chat has ended",
         ),
         (
-            "mash capture-session --agent deskbot --session-id stock-2026-11-30 \\\n"
+            "mash capture-session --agent deskbot --session-id stock-11-30 \\\n"
             "      --channel cron:stock --source-kind cron \\\n"
             "      --plain stock.log --config-dir ~/deskbot",
             "when a job has ended, well or not",

@@ -1,10 +1,12 @@
 """`meaning-memory`: the commands of Throughline under their own name; no daemon is needed."""
 
 import sys
+from copy import copy
 from typing import NoReturn
 
 import click
 
+from mash_plugin.cli.main import COMMANDS as MASH_COMMANDS
 from mash_plugin.cli.main import LazyGroup, run, use_utf8
 
 PROGRAM = "meaning-memory"
@@ -21,6 +23,15 @@ class ThroughlineGroup(LazyGroup):
     """The commands of Throughline alone."""
 
     table = COMMANDS
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command; its examples name this program, and some of mash's have another meaning."""
+        command = copy(super().get_command(ctx, cmd_name))  # mash's own keeps its examples
+        if command is not None:
+            is_shared = COMMANDS[cmd_name] == MASH_COMMANDS.get(cmd_name)
+            examples = (command.epilog or "").replace("mash ", f"{PROGRAM} ")
+            command.epilog = examples if is_shared else None
+        return command
 
 
 @click.group(

@@ -1,10 +1,11 @@
 """One reading of a transcript: what is counted, and the lines that may be kept."""
 
 import heapq
-from collections.abc import Callable
 from datetime import datetime
 from typing import BinaryIO, NamedTuple
 
+from mash_plugin.privacy.credentials import credential_kind
+from mash_plugin.throughline import key_lines
 from mash_plugin.throughline.artifacts import KeyLine, Span
 from mash_plugin.throughline.persons_words import PersonsWords
 from mash_plugin.throughline.transcript import Message, read_messages
@@ -37,12 +38,11 @@ class _Reading:
     """The state of one reading."""
 
     def __init__(self) -> None:
-        self.messages = self.by_agent = self.malformed = 0
+        self.messages = self.by_agent = self.malformed = self.dropped = 0
         self.first: datetime | None = None
         self.last: datetime | None = None
         self.persons = PersonsWords()
         self.candidates: list[tuple[tuple[float, int, int], KeyLine]] = []
-        self.find: Callable[[Message, int], None] | None = None
 
     def take(self, message: Message) -> None:
         at = message.at
@@ -66,18 +66,12 @@ class _Reading:
     def session(self) -> Session:
         lines = [line for _, line in self.candidates]
         repeated = self.persons.repeated_in([line.text for line in lines]) if lines else set()
-        kept = [
-            line
-            for index, line in enumerate(lines)
-            if index not in repeated and not _looks_like_credential(line.text)
-        ]
+        kept = [line for index, line in enumerate(lines) if index not in repeated]
         span = Span(_ms(self.first), _ms(self.last))
-        dropped = len(lines) - len(kept)
+        dropped = self.dropped + len(repeated)
         return Session(self.messages, self.by_agent, self.malformed, span, _distinct(kept), dropped)
 
     def _take_lines(self, message: Message, number: int) -> None:
-        from mash_plugin.throughline import key_lines  # RE2: only where an agent speaks
-
         if not key_lines.may_hold_key_line(message.text):
             return
         for place, line in key_lines.eligible_lines(message.text):
@@ -90,22 +84,21 @@ class _Reading:
 
     def _keep(self, line: KeyLine) -> None:
         entry = (line.rank, line)
-        if len(self.candidates) < MOST_CANDIDATES:
-            heapq.heappush(self.candidates, entry)
+        is_full = len(self.candidates) >= MOST_CANDIDATES
+        if is_full and entry < self.candidates[0]:
+            return
+        if credential_kind(line.text) is not None:
+            self.dropped += 1
+        elif is_full:
+            heapq.heapreplace(self.candidates, entry)
         else:
-            heapq.heappushpop(self.candidates, entry)
+            heapq.heappush(self.candidates, entry)
 
 
 def _distinct(lines: list[KeyLine]) -> tuple[KeyLine, ...]:
     """The last of those that say the same: a loop repeats itself in every cycle."""
     by_text = {line.text: line for line in sorted(lines)}
     return tuple(by_text.values())
-
-
-def _looks_like_credential(text: str) -> bool:
-    from mash_plugin.privacy.credentials import credential_kind
-
-    return credential_kind(text) is not None
 
 
 def _ms(moment: datetime | None) -> int | None:

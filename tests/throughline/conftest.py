@@ -74,6 +74,16 @@ class Workspace:
         where = ("--workspace", self.path, "--config-dir", self.path)
         return self.run("consolidate", "--agent-id", agent, "--drain-only", *where, **environment)
 
+    def start_drain(self) -> subprocess.Popen[bytes]:
+        """A drain that runs on its own, to be killed."""
+        options = ["--agent-id", AGENT, "--drain-only", "--config-dir", self.path]
+        return subprocess.Popen(
+            [sys.executable, "-m", "mash_plugin.cli.meaning_memory", "consolidate", *options],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            env={"PATH": os.environ["PATH"], "HOME": self.path, **self.environment},
+        )
+
     def call(self, tool: str, agent: str = AGENT, **arguments: Any) -> str:
         where = ("--agent", agent, "--config-dir", self.path)
         done = self.run("call", *where, tool, json.dumps(arguments))

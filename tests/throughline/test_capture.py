@@ -216,17 +216,14 @@ def test_what_a_tool_or_a_broken_line_says_is_told_apart(workspace):
 def test_lines_with_a_credential_are_dropped_whole_and_the_next_best_is_kept(workspace):
     secrets = [value for values in SAMPLES.values() for value in values if "\n" not in value]
     assert len(secrets) > 50
-    for start in range(0, len(secrets), MOST_CANDIDATES - 4):
-        some = secrets[start : start + MOST_CANDIDATES - 4]
-        rows = [("assistant", "Decided to use berth 4.")]
-        rows += [("assistant", f"Decided to use the key {secret} from now on.") for secret in some]
-        chat = workspace.write(lines_of(*rows))
-        done = workspace.capture(chat, "--verbose", session=f"s{start}")
-        assert done.out == result_line(2, session=f"s{start}")
-        assert done.err == f"{len(some)} key line(s) dropped\n"
-    for file in workspace.queued:
-        text = file.read_text()
-        assert [secret for secret in secrets if secret in text] == []
+    assert len(secrets) > MOST_CANDIDATES
+    rows = [("assistant", "Decided to use berth 4.")]
+    rows += [("assistant", f"Decided to use the key {secret} from now on.") for secret in secrets]
+    done = workspace.capture(workspace.write(lines_of(*rows)), "--verbose")
+    assert done.out == result_line(2)
+    assert done.err == f"{len(secrets)} key line(s) dropped\n"
+    text = workspace.queued[0].read_text()
+    assert [secret for secret in secrets if secret in text] == []
 
 
 @pytest.mark.spec("R-195")

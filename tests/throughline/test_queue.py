@@ -4,9 +4,11 @@ import json
 import os
 import resource
 import signal
+import sqlite3
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from random import Random
 
 import pytest
 
@@ -159,6 +161,36 @@ def test_killed_anywhere_an_acknowledged_artifact_is_stored_once(workspace, fail
     assert "3 row(s)" in workspace.call("mm_session_recall", session_id=SESSION)
     assert workspace.queued == []
     assert "0 artifact(s) queued" in workspace.capture(chat).out
+
+
+@pytest.mark.spec("R-200", "R-201")
+def test_drains_killed_at_random_moments_lose_and_double_nothing(workspace):
+    random = Random(7)  # noqa: S311 - moments, not secrets
+    for n in range(300):
+        queue.put(workspace.path, entry(session=f"s{n}", text=f"Decided to use berth {n}."))
+    killed = 0
+    for _ in range(20):
+        with workspace.start_drain() as drain:
+            try:
+                drain.wait(random.uniform(0.05, 0.5))
+            except subprocess.TimeoutExpired:
+                drain.kill()
+                killed += 1
+    assert killed
+    done = workspace.drain()
+    assert done.code == 0
+    assert workspace.queued == []
+    found = json.loads(
+        workspace.run(
+            *("call", "--agent", AGENT, "--config-dir", workspace.path, "mm_search"),
+            json.dumps({"memory_stage": "working", "budget": 200}),
+        ).out
+    )
+    assert "| 200 entries |" in found["text"]
+    connection = sqlite3.connect(workspace.folder / "memories.db")
+    texts = connection.execute("SELECT text FROM mm_memories").fetchall()
+    connection.close()
+    assert sorted(texts) == sorted((f"Decided to use berth {n}.",) for n in range(300))
 
 
 @pytest.mark.spec("R-201")
