@@ -51,7 +51,7 @@ def list_chats(call: Call, request: dict[str, Any]) -> dict[str, Any]:
                 project_path=_value(scope, "local_project"),
             )
     shown = masking(call.settings)
-    items = (None if denied.has_chat(c) else _chat(c, shown) for c in found_chats)
+    items = (None if denied.has_chat(c) else chat_json(c, shown) for c in found_chats)
     return _page("chats", items, offset, has_more)
 
 
@@ -75,9 +75,9 @@ def get_chat(call: Call, request: dict[str, Any]) -> dict[str, Any]:
         def items() -> Iterator[dict[str, Any]]:
             for message in reading.messages_from(db, chat.id, offset):
                 ordinals.append(message.ordinal)
-                yield _message(message, shown)
+                yield message_json(message, shown)
 
-        envelope = {"chat": _chat(chat, shown), "messages": [], **_following(offset)}
+        envelope = {"chat": chat_json(chat, shown), "messages": [], **_following(offset)}
         chosen, is_all = page(items(), request["limit"], PAGE_BYTES, envelope)
     following = None if is_all else ordinals[len(chosen) - 1] + 1
     return {"chat": envelope["chat"], "messages": chosen, **_following(following)}
@@ -103,6 +103,20 @@ def search_chats(call: Call, request: dict[str, Any]) -> dict[str, Any]:
         None if denied.has_chat_id(hit.chat_id) else _item(hit._asdict(), shown) for hit in hits
     )
     return _page("hits", items, offset, has_more)
+
+
+def chat_json(chat: Chat, shown: Masking) -> dict[str, Any]:
+    """A chat as lists show it."""
+    return _item({name: getattr(chat, name) for name in CHAT_FIELDS}, shown)
+
+
+def message_json(message: StoredMessage, shown: Masking) -> dict[str, Any]:
+    """A message as pages show it: a very long one is cut, and says so."""
+    item = _item({name: getattr(message, name) for name in MESSAGE_FIELDS}, shown)
+    text = _within(item["text"][:TEXT_CHARS], TEXT_BYTES, "")
+    if len(text) < len(item["text"]):
+        item["text"] = text + " … (cut)"
+    return item
 
 
 def _denied(call: Call, scope: Scope | None) -> Denied:
@@ -164,15 +178,3 @@ def _scope(request: dict[str, Any]) -> Scope | None:
 
 def _value(scope: Scope | None, kind: str) -> str | None:
     return scope.value if scope and scope.kind == kind else None
-
-
-def _chat(chat: Chat, shown: Masking) -> dict[str, Any]:
-    return _item({name: getattr(chat, name) for name in CHAT_FIELDS}, shown)
-
-
-def _message(message: StoredMessage, shown: Masking) -> dict[str, Any]:
-    item = _item({name: getattr(message, name) for name in MESSAGE_FIELDS}, shown)
-    text = _within(item["text"][:TEXT_CHARS], TEXT_BYTES, "")
-    if len(text) < len(item["text"]):
-        item["text"] = text + " … (cut)"
-    return item

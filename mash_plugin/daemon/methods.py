@@ -41,6 +41,11 @@ COMMANDS = {
     "review_chat": ("mash_plugin.memory.review", "review_chat"),
     "review_failed": ("mash_plugin.memory.review", "review_failed"),
     "review_result": ("mash_plugin.memory.review", "review_result"),
+    "view_records": ("mash_plugin.memory.browse", "view_records"),
+    "view_days": ("mash_plugin.memory.browse", "view_days"),
+    "view_graph": ("mash_plugin.memory.browse", "view_graph"),
+    "view_chats": ("mash_plugin.daemon.browse", "view_chats"),
+    "view_chat": ("mash_plugin.daemon.browse", "view_chat"),
 }
 """name → module and function(call, params): what the person's own commands ask."""
 OWN = {
@@ -64,6 +69,8 @@ OWN = {
     "pause": ("mash_plugin.daemon.sessions", "pause"),
     "status_line": ("mash_plugin.daemon.sessions", "status_line"),
     "explain_recall": ("mash_plugin.daemon.explain", "explain_recall"),
+    "view_version": ("mash_plugin.daemon.health", "view_version"),
+    "view_health": ("mash_plugin.daemon.health", "view_health"),
 }
 """name → module and function(requests, params): what is asked of the daemon itself."""
 PERSONS_ALONE = (
@@ -73,8 +80,8 @@ PERSONS_ALONE = (
 )
 """Neither `mash mcp` nor `mash call` passes these on."""
 METHODS = (*TOOLS, *COMMANDS, *OWN)
-FOLLOWED = "log_events"
-"""Asked every second by `mash log --follow`: it would push all else out of the log."""
+FOLLOWED = ("log_events", "view_version")
+"""Asked every second, by `mash log --follow` and `mash dash`: all else would leave the log."""
 
 
 def answer(requests: Requests, frame: ToolFrame) -> bytes:
@@ -92,7 +99,7 @@ def answer(requests: Requests, frame: ToolFrame) -> bytes:
     requests.load.calls_answered += 1
     ms = (time.monotonic() - began) * 1000
     method = frame.method if frame.method in METHODS else "?"
-    if method != FOLLOWED or failure != "-":
+    if method not in FOLLOWED or failure != "-":
         requests.log.write("call", method=method, ms=ms, answer=len(line), failure=failure)
     return line
 

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
-from mash_plugin.protocol.bodies import Request
+from mash_plugin.protocol.bodies import Request, Scope
 from mash_plugin.protocol.fields import (
     FolderPath,
     Id,
@@ -14,6 +14,7 @@ from mash_plugin.protocol.fields import (
     RevisionNumber,
     Statement,
 )
+from mash_plugin.records.model import Decider, Kind, Review, State
 
 
 class LogRequest(Request):
@@ -89,6 +90,58 @@ class RebindRequest(Request):
     digest: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")] | None = None
 
 
+class After(Request):
+    """The last record of the page before."""
+
+    at: Annotated[int, Field(ge=0)]
+    id: Id
+
+
+class ViewRecordsRequest(Request):
+    """What is looked for; each filter that is left out looks for everything."""
+
+    kind: Kind | None = None
+    state: State | None = None
+    review: Review | None = None
+    decided_by: Decider | None = None
+    scope: Scope | None = None
+    stale: bool = False
+    conflicted: bool = False
+    text: Annotated[str, StringConstraints(max_length=500)] = ""
+    after: After | None = None
+    limit: int = Field(50, ge=1, le=200)
+
+
+class ViewDaysRequest(Request):
+    """The days since a moment, of all scopes or of one."""
+
+    since: Annotated[int, Field(ge=0)]
+    scope: Scope | None = None
+
+
+class ViewGraphRequest(Request):
+    """The record that is in the middle."""
+
+    id: Id
+
+
+class ViewChatsRequest(Request):
+    """A page of the chats of all projects or of one."""
+
+    scope: Scope | None = None
+    limit: int = Field(50, ge=1, le=200)
+    offset: Offset = 0
+
+
+class ViewChatRequest(Request):
+    """A window of a chat, from a place on or around a message."""
+
+    id: Id
+    start: Offset = 0
+    message_id: Id | None = None
+    limit: int = Field(100, ge=1, le=200)
+
+
 COMMANDS: dict[str, type[Request]] = {
     "log_events": LogRequest,
     "terminal_show": ShowRequest,
@@ -100,4 +153,9 @@ COMMANDS: dict[str, type[Request]] = {
     "review_chat": ReviewChatRequest,
     "review_failed": ReviewFailedRequest,
     "review_result": ReviewResultRequest,
+    "view_records": ViewRecordsRequest,
+    "view_days": ViewDaysRequest,
+    "view_graph": ViewGraphRequest,
+    "view_chats": ViewChatsRequest,
+    "view_chat": ViewChatRequest,
 }

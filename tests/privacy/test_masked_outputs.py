@@ -198,6 +198,11 @@ def requests_to(planted: Planted) -> dict[str, list[Json]]:
         "review_chat": [{"chat_id": CHAT}, {"chat_id": SECRET}],
         "review_failed": [{"chat_id": SECRET, "agent": "codex", "kind": "quota"}],
         "review_result": [{"operation_id": SECRET}],
+        "view_records": [{"text": "token"}, {"scope": scope}],
+        "view_days": [{"since": 0, "scope": scope}],
+        "view_graph": [decision, unknown],
+        "view_chats": [{}, {"scope": scope}],
+        "view_chat": [{"id": CHAT}, {"id": CHAT, "message_id": planted.message}, unknown],
         "terminal_rebind": [{"old": f"/moved/{SECRET}", "new": "/moved/here"}],
         "status": [{"cwd": str(planted.project)}],
         "forget_chat": [{"id": CHAT, "dry_run": True}, {"id": SECRET, "dry_run": True}],
@@ -216,6 +221,7 @@ def requests_to(planted: Planted) -> dict[str, list[Json]]:
         ],
         **{name: [{}] for name in ("ping", "heartbeats", "index", "index_progress", "drain")},
         "backup": [{}],
+        **{name: [{}] for name in ("view_version", "view_health")},
         "export": [{"path": str(planted.place.root / SECRET), "masked": True}],
         "import_export": [{"path": str(planted.place.root / f"no-{SECRET}")}],
         "import_memory": [
@@ -236,7 +242,7 @@ def rules_of(planted: Planted) -> str:
 
 SHOW_NOTHING = frozenset(
     {"ping", "heartbeats", "index", "index_progress", "drain", "stop", "restore_chat", "backup"}
-    | {"review_result"}
+    | {"review_result", "view_days", "view_version", "view_health"}
 )
 """Methods in whose replies no text stands that somebody wrote."""
 

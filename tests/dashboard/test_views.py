@@ -1,0 +1,151 @@
+"""What the dashboard asks of the daemon: filters, counts, cursors, graphs and windows."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from mash_plugin.daemon.browse import view_chat, view_chats
+from mash_plugin.daemon.latency import Latency
+from mash_plugin.memory.browse import view_days, view_graph, view_records
+from mash_plugin.protocol import commands, validate
+from tests.conftest import CHOICE, SHOP, Memory, Shop
+
+Json = dict[str, Any]
+View = Callable[..., Json]
+
+
+@pytest.fixture
+def view(memory: Memory) -> View:
+    functions = {f.__name__: f for f in (view_records, view_days, view_graph, view_chats)}
+    functions["view_chat"] = view_chat
+
+    def ask(method: str, **request: Any) -> Json:
+        call = memory.call._replace(now=memory.clock.now)
+        return functions[method](call, validate(method, request, commands.COMMANDS))
+
+    return ask
+
+
+def statements(page: Json) -> list[str]:
+    return [record["statement"] for record in page["records"]]
+
+
+@pytest.mark.spec("R-165")
+def test_every_filter_narrows_the_list_and_counts_what_the_others_let_through(
+    memory: Memory, shop: Shop, view: View
+) -> None:
+    memory.established("Use Qdrant.")
+    memory.candidate("Perhaps use Chroma.")
+    memory.candidate("Write in English.", scope={"kind": "personal"})
+    page = view("view_records")
+    assert page["total"] == 3
+    assert page["counts"]["review"] == {"candidate": 2, "established": 1}
+    candidates = view("view_records", review="candidate")
+    assert set(statements(candidates)) == {"Perhaps use Chroma.", "Write in English."}
+    assert candidates["counts"]["review"] == {"candidate": 2, "established": 1}
+    assert candidates["counts"]["state"] == {"proposed": 2}
+    shop_only = view("view_records", scope={"kind": "repository", "identity": SHOP})
+    assert shop_only["total"] == 2
+    assert [s["count"] for s in shop_only["counts"]["scopes"]] == [2, 1]
+    assert statements(view("view_records", text="chrom")) == ["Perhaps use Chroma."]
+    assert view("view_records", text="chrom")["total"] == 1
+    assert view("view_records", stale=True)["records"] == []
+
+
+@pytest.mark.spec("R-165")
+def test_following_the_cursor_finds_every_record_once_though_times_are_equal(
+    memory: Memory, shop: Shop, view: View
+) -> None:
+    for number in range(7):
+        memory.candidate(f"Choice {number}.")
+    found, after = [], None
+    while True:
+        page = view("view_records", limit=3, **({"after": after} if after else {}))
+        found += statements(page)
+        if (after := page["next"]) is None:
+            break
+    assert sorted(found) == [f"Choice {number}." for number in range(7)]
+
+
+@pytest.mark.spec("R-165")
+def test_counts_follow_a_change_at_once(memory: Memory, shop: Shop, view: View) -> None:
+    memory.candidate("One.")
+    assert view("view_records")["total"] == 1
+    memory.candidate("Two.")
+    assert view("view_records")["total"] == 2
+    assert view("view_days", since=0)["days"][0]["records"] == 2
+
+
+@pytest.mark.spec("R-165")
+def test_contradictions_are_counted_and_found(memory: Memory, shop: Shop, view: View) -> None:
+    first, second = memory.established("Use tabs."), memory.established("Use spaces.")
+    memory.candidate("Use vim.")
+    assert view("view_records")["counts"]["conflicted"] == 0
+    target = {"id": second["id"], "revision": second["revision"]}
+    memory.change("link", first, target=target, relation="contradicts")
+    page = view("view_records", conflicted=True)
+    assert set(statements(page)) == {"Use tabs.", "Use spaces."}
+    assert page["counts"]["conflicted"] == page["total"] == 2
+
+
+@pytest.mark.spec("R-165")
+def test_the_graph_holds_the_whole_chain_and_the_links_of_the_middle_alone(
+    memory: Memory, shop: Shop, view: View
+) -> None:
+    evidence = [{"session_id": "s-1", "quote": CHOICE, "purpose": "endorsement"}]
+    chain = [memory.established("First.")]
+    for text in ("Second.", "Third."):
+        body = {
+            "statement": text,
+            "review": "established",
+            "details": {"kind": "decision", "state": "accepted"},
+        }
+        memory.clock.advance(1000)
+        made = memory.change("supersede", chain[-1], body=body, evidence=evidence)
+        chain.append(made)
+    newest = chain[-1]["id"]
+    graph = view("view_graph", id=newest)
+    assert set(statements(graph)) == {"First.", "Second.", "Third."}
+    assert {link["relation"] for link in graph["links"]} == {"supersedes"}
+    assert len(graph["links"]) == 2
+
+
+@pytest.mark.spec("R-165")
+def test_a_chat_opens_around_a_message_with_the_records_that_cite_it(
+    memory: Memory, shop: Shop, view: View
+) -> None:
+    for number in range(60):
+        shop.transcript.agent(f"Line {number}.")
+    last = shop.transcript.person("The end.")
+    made = memory.established("Use Qdrant.")
+    window = view("view_chat", id=shop.chat, message_id=shop.choice)
+    cited = {m["id"]: m["cited_by"] for m in window["messages"]}
+    assert cited[shop.choice] == [made["id"]]
+    assert statements(window) == ["Use Qdrant."]
+    memory.index()
+    around = view("view_chat", id=shop.chat, message_id=last, limit=5)
+    assert around["start"] > 40
+    assert len(around["messages"]) == 5
+    following = view("view_chat", id=shop.chat, start=around["next"])
+    assert following["messages"][-1]["id"] == last
+    assert following["next"] is None
+    [listed] = view("view_chats")["chats"]
+    assert (listed["records"], listed["messages"]) == (1, 65)
+
+
+@pytest.mark.spec("R-165")
+def test_a_chat_that_is_left_out_is_not_shown(memory: Memory, shop: Shop, view: View) -> None:
+    memory.established("Use Qdrant.")
+    memory.set(deny=(SHOP,))
+    assert view("view_chats")["chats"] == []
+    page = view("view_records")
+    assert (page["records"], page["total"], page["counts"]["scopes"]) == ([], 0, [])
+    assert view("view_days", since=0)["days"] == []
+
+
+def test_latencies_fall_into_columns() -> None:
+    latency = Latency()
+    for took_ms in (0.4, 1.0, 1.1, 250.0):
+        latency.add("prompt-submit", took_ms)
+    assert latency.told() == {"prompt-submit": [2, 1, 0, 0, 0, 0, 0, 0, 1]}
