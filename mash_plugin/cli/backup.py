@@ -6,9 +6,9 @@ import time
 import click
 import orjson
 
-from mash_plugin.cli.tables import many
 from mash_plugin.paths import find_paths
 from mash_plugin.render.text import clean
+from mash_plugin.wording import counted
 
 WORDS = {
     "rewritten": "rewritten",
@@ -59,7 +59,7 @@ def rewrite(as_json: bool) -> int:
         for one in done:
             told = f"{clean(one.path)}: {WORDS[one.outcome]}"
             if one.outcome == "rewritten":
-                gone = many(one.records, "record"), f"traces of {many(one.chats, 'chat')}"
+                gone = counted(one.records, "record"), f"traces of {counted(one.chats, 'chat')}"
                 told += f", taken out: {', '.join(gone)}"
             if one.problem:
                 told += f": {clean(one.problem)}"

@@ -7,11 +7,10 @@ from typing import Any
 import click
 import orjson
 
-from mash_plugin.cli.tables import many
 from mash_plugin.errors import InvalidArgument
 from mash_plugin.render.text import clean
+from mash_plugin.wording import counted
 
-WAIT_S = 6 * 3600.0
 KINDS = {"personal": "personal", "repository": "repository", "project": "local_project"}
 
 
@@ -34,14 +33,14 @@ def export(
 
     It is yours alone (0600) and holds text as it is, unless --masked. `mash import FILE` takes
     it in. An export of everything can also bring the store back as it was (--keep-identity).
-    Exit code 1 when damaged records had to be left out.
+    ^C leaves no file behind. Exit code 1 when damaged records had to be left out.
     """
-    from mash_plugin import client
+    from mash_plugin.cli.transfers import run_transfer
 
     wanted = [*map(scope_of, scopes), *(_project_here() if project else [])]
     name = out or time.strftime("mash-export-%Y%m%d-%H%M%S.jsonl.gz")
     request = {"path": os.path.abspath(name), "masked": masked, "scopes": wanted or None}
-    done = client.call("export", request, timeout_s=WAIT_S)
+    done = run_transfer("export", request)
     for warning in done["warnings"]:
         click.echo(f"mash: {clean(warning)}", err=True)
     if done["damaged"]:
@@ -59,8 +58,8 @@ def held(counts: dict[str, int]) -> str:
     records, revisions = counts.get("record", 0), counts.get("revision", 0)
     chats, messages = counts.get("chat", 0), counts.get("message", 0)
     return (
-        f"{many(records, 'record')} in {many(revisions, 'revision')},"
-        f" {many(chats, 'chat')} with {many(messages, 'message')}"
+        f"{counted(records, 'record')} in {counted(revisions, 'revision')},"
+        f" {counted(chats, 'chat')} with {counted(messages, 'message')}"
     )
 
 

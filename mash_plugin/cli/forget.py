@@ -7,9 +7,9 @@ import click
 import orjson
 
 from mash_plugin.cli.records import state_words
-from mash_plugin.cli.tables import many
 from mash_plugin.errors import InvalidArgument
 from mash_plugin.render.text import clean, local_date, shorten
+from mash_plugin.wording import counted
 
 SHOWN_RECORDS = 40
 STATEMENT_CHARS = 160
@@ -71,7 +71,7 @@ def _show(found: dict[str, Any]) -> None:
         click.echo(f"{found['id']} was forgotten before.")
     for chat in found["chats"]:
         title = shorten(clean(chat["title"]), 70) or "(no title)"
-        click.echo(f"Chat     {chat['id']}  {title}  ({many(chat['messages'], 'message')})")
+        click.echo(f"Chat     {chat['id']}  {title}  ({counted(chat['messages'], 'message')})")
     if not found["chats"]:
         click.echo(f"Chat     {found['id']}  (not in the index)")
     click.echo(f"Messages {found['messages']} to be removed")
@@ -82,7 +82,7 @@ def _show(found: dict[str, Any]) -> None:
             " chat as well to remove them"
         )
     if found["checkpoints"]:
-        click.echo(f"Reviews  {many(found['checkpoints'], 'checkpoint')}")
+        click.echo(f"Reviews  {counted(found['checkpoints'], 'checkpoint')}")
     show_records(found["records"])
 
 
@@ -99,7 +99,7 @@ def show_records(records: list[dict[str, Any]]) -> None:
 
 
 def _tell(done: dict[str, Any]) -> None:
-    told = f"{many(done['messages'], 'message')}, {many(len(done['records']), 'record')}"
+    told = f"{counted(done['messages'], 'message')}, {counted(len(done['records']), 'record')}"
     click.echo(f"Forgot {done['id']}: {told}.")
     tell_left(done)
 

@@ -7,9 +7,9 @@ import click
 import orjson
 
 from mash_plugin.cli.forget import WAIT_S, ask_to_forget, show_records, tell_left
-from mash_plugin.cli.tables import many
 from mash_plugin.errors import InvalidArgument
 from mash_plugin.render.text import clean, shorten
+from mash_plugin.wording import counted
 
 SHOWN_CHATS = 20
 
@@ -50,7 +50,7 @@ def forget_project(
     if as_json:
         click.echo(orjson.dumps(done).decode())
         return 0
-    gone = f"{many(len(done['chats']), 'chat')}, {many(len(done['records']), 'record')}"
+    gone = f"{counted(len(done['chats']), 'chat')}, {counted(len(done['records']), 'record')}"
     click.echo(f"Forgot {clean(done['project'])}: {gone}.")
     tell_left(done)
     return 0
@@ -72,10 +72,10 @@ def _named(project: str) -> dict[str, str]:
 
 def _show(found: dict[str, Any], *, keep_records: bool) -> None:
     chats = found["chats"]
-    click.echo(f"Project  {clean(found['project'])}: {many(len(chats), 'chat')}")
+    click.echo(f"Project  {clean(found['project'])}: {counted(len(chats), 'chat')}")
     for chat in chats[:SHOWN_CHATS]:
         title = shorten(clean(chat["title"]), 70) or "(no title)"
-        click.echo(f"    {chat['id']}  {title}  ({many(chat['messages'], 'message')})")
+        click.echo(f"    {chat['id']}  {title}  ({counted(chat['messages'], 'message')})")
     if len(chats) > SHOWN_CHATS:
         click.echo(f"    and {len(chats) - SHOWN_CHATS} more; --dry-run --json lists all")
     click.echo(f"Messages {found['messages']} to be removed")

@@ -1,4 +1,12 @@
-"""`mash import`: an export of a mash, or what another tool remembers, into this memory."""
+"""`mash import`: an export of a mash, or what another tool remembers, into this memory.
+
+--as-mine makes every record of the file the person's own word, whoever wrote it there: it asks
+the person, at a terminal, about the very file that it then takes in. --keep-identity brings in
+established records too, but nothing that stands beside what the person has: it needs an empty
+store, and a machine that is set up by a script has nobody to ask. So it only refuses the
+unattended way inside an agent's session, where `mash export`, a change of the file and an
+emptied store would come to the same. Who hides the session could write the store itself.
+"""
 
 import os
 import sys
@@ -7,13 +15,22 @@ from typing import Any
 import click
 import orjson
 
-from mash_plugin.cli.export import WAIT_S, held, scope_of
-from mash_plugin.cli.tables import many
+from mash_plugin.cli.asking import refuse_in_session
+from mash_plugin.cli.export import held, scope_of
 from mash_plugin.render.text import clean, local_date, shorten
+from mash_plugin.wording import counted
 
 SOURCES = ("claude-memory", "rules", "claude-mem")
 SHOWN = 200
 STATEMENT_CHARS = 200
+LEFT_OUT = (
+    ("known_records", "record", "came with an earlier import: they stay as they are here"),
+    ("same_records", "record", "say what a record of yours says"),
+    ("forgotten_records", "record", "were forgotten, or rest on a forgotten chat"),
+    ("switched_off_chats", "chat", "belong to projects that are not indexed here"),
+    ("forgotten_chats", "chat", "you have forgotten"),
+)
+"""Which count of an import → of what, and why they were not taken in."""
 Json = dict[str, Any]
 
 
@@ -22,7 +39,9 @@ Json = dict[str, Any]
 @click.option(
     "--keep-identity", is_flag=True, help="Bring the store itself back; needs an empty one."
 )
-@click.option("--as-mine", is_flag=True, help="Take the records over as your own.")
+@click.option(
+    "--as-mine", is_flag=True, help="Take the records over as your own; asks you in any case."
+)
 @click.option("--from", "source", type=click.Choice(SOURCES), help="FILE is another tool's memory.")
 @click.option("--scope", "scope", metavar="SCOPE", help="With --from: where it shall hold.")
 @click.option("--undo", metavar="ID", help="Remove what an import with --from brought.")
@@ -43,8 +62,8 @@ def import_(
     """Take in an export: all of it, or nothing.
 
     Its records become those of another owner, under new IDs: you can list them, and agents are
-    not given them. --as-mine makes them yours. --keep-identity restores the store with its IDs
-    and receipts; then retire the original.
+    not given them. --as-mine makes them yours: only you can say so, at a terminal.
+    --keep-identity restores the store with its IDs and receipts; then retire the original.
 
     --from takes in another tool's memory as candidates, which you can look at before and take
     back with --undo:
@@ -54,7 +73,7 @@ def import_(
       rules           a CLAUDE.md or AGENTS.md
       claude-mem      the JSON that claude-mem's worker gives out
 
-    The same file is taken in once, and what you have forgotten here does not come back with it.
+    ^C leaves everything as it was. The same file is taken in once, and what you have forgotten here does not come back with it.
     """
     if undo is not None:
         return _undo(undo, as_json=as_json)
@@ -71,15 +90,31 @@ def import_(
         request: Json = {"source": source, "path": path}
         request |= {"scope": scope_of(scope)} if scope else {}
         return _run("import_memory", request, _show_memory, dry_run, as_json, yes)
+    if not dry_run:
+        _require_person(as_mine=as_mine, keep_identity=keep_identity, is_asked=not (yes or as_json))
     mode = "identity" if keep_identity else "mine" if as_mine else "export"
     return _run("import_export", {"path": path, "mode": mode}, _show_export, dry_run, as_json, yes)
 
 
+def _require_person(*, as_mine: bool, keep_identity: bool, is_asked: bool) -> None:
+    """Exit code 2 where records would become the person's own without the person."""
+    is_asked = is_asked and sys.stdin.isatty()
+    if as_mine and not is_asked:
+        context = click.get_current_context()
+        raise click.UsageError(
+            "--as-mine makes what stands in the file your own word, so it asks you: run it in a"
+            " terminal of your own, without --yes and --json. --dry-run works anywhere.",
+            context,
+        )
+    if keep_identity and not is_asked:
+        refuse_in_session("--keep-identity replaces your memory as a whole")
+
+
 def _run(method: str, request: Json, show: Any, dry_run: bool, as_json: bool, yes: bool) -> int:  # noqa: ANN401
-    from mash_plugin import client
+    from mash_plugin.cli.transfers import run_transfer
 
     if dry_run or not yes:
-        found = client.call(method, request | {"dry_run": True}, timeout_s=WAIT_S)
+        found = run_transfer(method, request | {"dry_run": True})
         if as_json and dry_run:
             click.echo(orjson.dumps(found).decode())
         else:
@@ -87,7 +122,9 @@ def _run(method: str, request: Json, show: Any, dry_run: bool, as_json: bool, ye
         if dry_run or found["already"] or found.get("records") == []:
             return 0
         _ask(is_answerable=not as_json)
-    done = client.call(method, request, timeout_s=WAIT_S)
+        if "checksum" in found:  # this very file, whatever lies there by now
+            request |= {"checksum": found["checksum"]}
+    done = run_transfer(method, request)
     if as_json:
         click.echo(orjson.dumps(done).decode())
     else:
@@ -118,23 +155,14 @@ def _show_export(found: Json) -> None:
         click.echo(f"Holds    {held(found['lines'])}")
     lead = "Would take in" if found["dry_run"] else "Took in"
     click.echo(
-        f"{lead} {many(counts['records'], 'record')}, {many(counts['links'], 'link')},"
-        f" {many(counts['chats'], 'chat')} with {many(counts['messages'], 'message')}."
+        f"{lead} {counted(counts['records'], 'record')}, {counted(counts['links'], 'link')},"
+        f" {counted(counts['chats'], 'chat')} with {counted(counts['messages'], 'message')}."
     )
-    for name, why in (
-        ("known_records", "came with an earlier import and stay as they are here"),
-        ("same_records", "say what a record of yours says"),
-        ("forgotten_records", "were forgotten, or rest on a forgotten chat"),
-    ):
+    for name, what, why in LEFT_OUT:
         if counts[name]:
-            click.echo(f"Left out: {many(counts[name], 'record')} that {why}.")
+            click.echo(f"Left out: {counted(counts[name], what)} that {why}.")
     if counts["known_chats"]:
-        click.echo(f"Known already: {many(counts['known_chats'], 'chat')}.")
-    if counts["switched_off_chats"]:
-        told = many(counts["switched_off_chats"], "chat")
-        click.echo(f"Left out: {told} of projects that are not indexed here.")
-    if counts["forgotten_chats"]:
-        click.echo(f"Left out: {many(counts['forgotten_chats'], 'chat')} that you have forgotten.")
+        click.echo(f"Known already: {counted(counts['known_chats'], 'chat')}.")
 
 
 def _show_memory(found: Json) -> None:
@@ -142,7 +170,7 @@ def _show_memory(found: Json) -> None:
         _show_already(found["already"])
         return
     lead = "Would become" if found["dry_run"] else "Became"
-    click.echo(f"{lead} {many(len(found['records']), 'candidate')} of {_place(found)}:")
+    click.echo(f"{lead} {counted(len(found['records']), 'candidate')} of {_place(found)}:")
     for record in found["records"][:SHOWN]:
         click.echo(
             f"    {record['kind']:<11}{shorten(clean(record['statement']), STATEMENT_CHARS)}"
@@ -163,18 +191,18 @@ def _place(found: Json) -> str:
 def _show_already(already: Json) -> None:
     click.echo(
         f"This was taken in {local_date(already['imported_at'])}"
-        f" ({many(already['records'], 'record')}, import {already['import_id']}): nothing to do."
+        f" ({counted(already['records'], 'record')}, import {already['import_id']}): nothing to do."
     )
 
 
 def _undo(import_id: str, *, as_json: bool) -> int:
     from mash_plugin import client
 
-    done = client.call("undo_import", {"id": import_id}, timeout_s=WAIT_S)
+    done = client.call("undo_import", {"id": import_id})
     if as_json:
         click.echo(orjson.dumps(done).decode())
         return 0
-    click.echo(f"Took back {many(done['removed'], 'candidate')}.")
+    click.echo(f"Took back {counted(done['removed'], 'candidate')}.")
     if done["kept"]:
         told = ", ".join(map(clean, done["kept"][:10]))
         click.echo(f"Changed since, so they stay: {told}")

@@ -6,8 +6,8 @@ from typing import Any
 import click
 
 from mash_plugin.cli.progress import Progress
-from mash_plugin.cli.tables import many
 from mash_plugin.errors import Internal
+from mash_plugin.wording import counted
 
 POLL_S = 0.15
 
@@ -52,8 +52,8 @@ def _show(progress: Progress, told: dict[str, Any] | None) -> None:
 
 
 def _summary(report: dict[str, Any]) -> str:
-    text = f"Chats: {many(report.get('files', 0), 'file')}, "
-    text += many(report.get("new_messages", 0), "new message")
+    text = f"Chats: {counted(report.get('files', 0), 'file')}, "
+    text += counted(report.get("new_messages", 0), "new message")
     if report.get("lines_skipped"):
         text += f", {report['lines_skipped']} over-long lines left out"
     if report.get("refused"):

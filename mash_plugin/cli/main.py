@@ -180,6 +180,7 @@ def use_utf8() -> None:
     # Closed by the caller (`>&-`), they are None, which few who print expect.
     sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115 - to the end of the process
     sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
+    sys.stdin = sys.stdin or open(os.devnull)  # noqa: SIM115 - no terminal, and nothing to read
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")

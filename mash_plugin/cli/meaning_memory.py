@@ -15,6 +15,7 @@ COMMANDS = {
     "consolidate": ("mash_plugin.cli.consolidate", "Store what was captured, or let it expire."),
     "call": ("mash_plugin.cli.memory_tools", "Call a tool with JSON; for scripts."),
     "mcp": ("mash_plugin.cli.memory_tools", "Serve the tools over stdio; agents start this."),
+    "setup-postgres": ("mash_plugin.cli.setup_postgres", "Give an agent its login in Postgres."),
     "doctor": ("mash_plugin.cli.memory_doctor", "Check the queue, the store and every setting."),
 }
 

@@ -23,6 +23,7 @@ class Progress:
     label: str
     clock: Callable[[], float] = time.monotonic
     is_live: bool = field(default_factory=lambda: _can_rewrite())
+    unit: str = "bytes"
     _is_told: bool = False
     _began_at: float | None = None
     _began_with: int = 0
@@ -30,7 +31,7 @@ class Progress:
     _width: int = 0
 
     def show(self, done: int, total: int, detail: str = "") -> None:
-        """Tell of `done` of `total` bytes; what was done before the first call has no rate."""
+        """Tell of `done` of `total`; what was done before the first call has no rate."""
         if not self._is_told:
             self._is_told = True
             self._write(f"{self.label} ...")
@@ -43,9 +44,9 @@ class Progress:
         if not self.is_live and now - self._told_at < LINE_EVERY_S:
             return
         self._told_at = now
-        pace = pace_words(done - self._began_with, total - done, now - self._began_at)
+        pace = pace_words(done - self._began_with, total - done, now - self._began_at, self.unit)
         percent = 100 * done // total
-        parts = [f"{percent} % of {size_words(total)}", detail, pace]
+        parts = [f"{percent} % of {amount_words(total, self.unit)}", detail, pace]
         self._write(f"{self.label}: {', '.join(part for part in parts if part)}")
 
     def end(self) -> None:
@@ -63,12 +64,17 @@ class Progress:
         self._width = len(text)
 
 
-def pace_words(done: int, left: int, seconds: float) -> str:
+def pace_words(done: int, left: int, seconds: float, unit: str = "bytes") -> str:
     """The rate so far and the time left at that rate; nothing while nobody can tell."""
     if seconds < STEADY_AFTER_S or done <= 0:
         return ""
     rate = done / seconds
-    return f"{size_words(int(rate))}/s, {time_words(left / rate)} left"
+    return f"{amount_words(int(rate), unit)}/s, {time_words(left / rate)} left"
+
+
+def amount_words(amount: int, unit: str) -> str:
+    """An amount of bytes as a size, of anything else as a number."""
+    return size_words(amount) if unit == "bytes" else f"{amount:,} {unit}"
 
 
 def size_words(size: int) -> str:

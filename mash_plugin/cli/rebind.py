@@ -9,8 +9,9 @@ import click
 import orjson
 
 from mash_plugin.cli.asking import plain
-from mash_plugin.cli.tables import many, print_table
+from mash_plugin.cli.tables import print_table
 from mash_plugin.render.text import clean
+from mash_plugin.wording import counted
 
 
 @click.command()
@@ -41,7 +42,7 @@ def rebind(old: str, new: str, yes: bool, dry_run: bool, as_json: bool) -> int:
         click.echo(orjson.dumps(told).decode())
     elif not dry_run:
         back = f"mash rebind {quote(told['new'])} {quote(told['old'])}"
-        click.echo(f"Moved {many(told['records'], 'record')}. `{clean(back)}` takes it back.")
+        click.echo(f"Moved {counted(told['records'], 'record')}. `{clean(back)}` takes it back.")
     return 0
 
 
@@ -67,5 +68,5 @@ def _agrees(told: dict[str, Any]) -> bool:
             "`mash rebind` asks first, and this is no terminal: run it in one, or add --yes.",
             click.get_current_context(),
         )
-    question = f"Move {many(told['records'], 'record')} to {clean(told['new'])}?"
+    question = f"Move {counted(told['records'], 'record')} to {clean(told['new'])}?"
     return click.confirm(question, default=False, err=True)

@@ -11,7 +11,8 @@ import orjson
 
 from mash_plugin.cli.asking import plain
 from mash_plugin.cli.records import kind_words
-from mash_plugin.cli.tables import line_width, lines_of, many, print_table, short_ids
+from mash_plugin.cli.tables import line_width, lines_of, print_table, short_ids
+from mash_plugin.wording import counted
 
 MOST_LEFT_OUT = 20
 LIKE = {
@@ -71,12 +72,12 @@ def why_shown(one: Json) -> str:
         (points["words"], "its words match the query"),
         (points["branch"], f"it names {one.get('branch_file')}, which this branch changes"),
         (points["cited"], "it was cited or confirmed in the last week"),
-        (points["confirmations"], f"it was confirmed {many(one['confirmations'], 'time')}"),
+        (points["confirmations"], f"it was confirmed {counted(one['confirmations'], 'time')}"),
         (points["recency"], "it is recent"),
     ]
-    counted = ", ".join(f"{number} as {reason}" for number, reason in reasons if number)
-    told = many(one["total"], "point")
-    return f"{told}: {counted}" if counted else told
+    why = ", ".join(f"{number} as {reason}" for number, reason in reasons if number)
+    told = counted(one["total"], "point")
+    return f"{told}: {why}" if why else told
 
 
 def _print_shown(told: Json, shown: list[Json], explain: bool) -> None:
@@ -112,7 +113,7 @@ def _print_left_out(told: Json) -> None:
     out = [one for one in told["records"] if one["outcome"] != "shown"] + told["left_out"]
     if not out:
         return
-    click.echo(f"\nLeft out, {many(len(out), 'record')}:")
+    click.echo(f"\nLeft out, {counted(len(out), 'record')}:")
     print_table(_left_out_rows(islice(out, MOST_LEFT_OUT), told), ("ID", "Record"))
     if len(out) > MOST_LEFT_OUT:
         click.echo(f"{len(out) - MOST_LEFT_OUT} more: --json has all of them.", err=True)

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 import click
 import orjson
 
+from mash_plugin.cli.asking import refuse_in_session
 from mash_plugin.cli.stopping import free_store
-from mash_plugin.cli.tables import many
 from mash_plugin.errors import InvalidArgument, LocalFailure
 from mash_plugin.paths import Paths, find_paths
 from mash_plugin.render.text import clean, local_date
+from mash_plugin.wording import counted
 
 if TYPE_CHECKING:
     from mash_plugin.store.restore import Restored
@@ -27,7 +28,8 @@ def restore(backup: str | None, is_list: bool, as_json: bool, yes: bool) -> None
     """Put BACKUP (the newest good one if left out) in the place of the store.
 
     The former store is kept under another name. What was forgotten since the backup was made
-    stays forgotten, as far as the former store can be read.
+    stays forgotten, as far as the former store can be read. In an agent's session a BACKUP
+    that is not one of the daily ones is refused: it could hold anything.
     """
     from mash_plugin.store.checks import store_report
     from mash_plugin.store.restore import restore as restore_store
@@ -36,6 +38,8 @@ def restore(backup: str | None, is_list: bool, as_json: bool, yes: bool) -> None
     if is_list:
         _list(paths, as_json=as_json)
         return
+    if backup is not None and not _is_daily(paths, backup) and not sys.stdin.isatty():
+        refuse_in_session(f"{clean(backup)} would replace your memory as a whole")
     if not yes and store_report(paths).state not in ("missing", "damaged"):
         _ask(paths.store)
     free_store(paths)
@@ -47,12 +51,16 @@ def restore(backup: str | None, is_list: bool, as_json: bool, yes: bool) -> None
         _tell(paths, done)
 
 
+def _is_daily(paths: Paths, backup: str) -> bool:
+    return os.path.dirname(os.path.realpath(backup)) == os.path.realpath(paths.backups)
+
+
 def _tell(paths: Paths, done: "Restored") -> None:
     click.echo(f"Restored {clean(paths.store)} from {clean(done.backup)}.")
     if done.kept:
         click.echo(f"What was there before is kept as {clean(done.kept)}.")
     if done.forgotten_again:
-        left_out = many(done.forgotten_again, "record")
+        left_out = counted(done.forgotten_again, "record")
         click.echo(f"Left out, for it was forgotten since: {left_out}.")
     if done.forgotten_again is None:
         click.echo("What was forgotten since that backup may be back: the former store is unread.")
@@ -74,7 +82,7 @@ def _list(paths: Paths, *, as_json: bool) -> None:
         click.echo(orjson.dumps({"backups": found}).decode())
         return
     for one in found:
-        held = one["problem"] or many(one["counts"]["records"], "record")
+        held = one["problem"] or counted(one["counts"]["records"], "record")
         click.echo(f"{local_date(one['made_at'])}  {clean(one['path'])}  {clean(held)}")
     if not found:
         click.echo(f"There are no backups in {clean(paths.backups)}.")

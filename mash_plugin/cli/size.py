@@ -8,10 +8,11 @@ from typing import Any
 import click
 import orjson
 
-from mash_plugin.cli.tables import many, print_table
+from mash_plugin.cli.tables import print_table
 from mash_plugin.errors import MashError
 from mash_plugin.paths import Paths, find_paths
 from mash_plugin.render.text import clean, local_date
+from mash_plugin.wording import counted
 
 BESIDE = ("-wal", "-shm", "-open", "-reserve")
 """What SQLite and we keep beside a database while it is used."""
@@ -83,7 +84,7 @@ def _show(told: dict[str, Any], paths: Paths) -> None:
         return
     index = told["index"]
     counts = index["counts"]
-    click.echo(f"\n{many(counts['chats'], 'chat')}, {many(counts['messages'], 'message')}")
+    click.echo(f"\n{counted(counts['chats'], 'chat')}, {counted(counts['messages'], 'message')}")
     if index["oldest_chat_at"]:
         click.echo(f"The oldest ended {local_date(index['oldest_chat_at'])}.")
     if index["projects"]:
@@ -104,8 +105,8 @@ def _kept(index: dict[str, Any], paths: Paths) -> str:
             f"Chats are kept for ever; `keep_days` under [chats] in {paths.config_file} ends that."
         )
     soon = index["chats_to_drop"]
-    also = f" {many(soon, 'chat')} will leave with the next reading." if soon else ""
-    return f"Chats are kept {many(days, 'day')} after their last word ([chats] keep_days).{also}"
+    also = f" {counted(soon, 'chat')} will leave with the next reading." if soon else ""
+    return f"Chats are kept {counted(days, 'day')} after their last word ([chats] keep_days).{also}"
 
 
 def _shown(size: int) -> str:

@@ -57,11 +57,6 @@ def when(at_ms: object) -> str:
     return local_date(at_ms).replace(" UTC", "\nUTC")
 
 
-def many(number: int, word: str) -> str:
-    """The number and the word: `1 chat`, `2 chats`."""
-    return f"{number} {word}" if number == 1 else f"{number} {word}s"
-
-
 def short_ids(ids: Sequence[str]) -> dict[str, str]:
     """The beginning of each ID that tells it from the others here, and that commands accept."""
     length = SHORT_ID

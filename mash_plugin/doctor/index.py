@@ -18,11 +18,11 @@ from mash_plugin.chats.switches import why_unread
 from mash_plugin.chats.transcripts import first_lines
 from mash_plugin.doctor.finding import Finding, Severity
 from mash_plugin.doctor.machine import Machine
-from mash_plugin.doctor.words import many
 from mash_plugin.errors import MashError
 from mash_plugin.store.forgotten import Marks
 from mash_plugin.store.rewrite import marks_of
 from mash_plugin.store.sqlite import Connection
+from mash_plugin.wording import counted
 
 BUDGET_S = 1.0
 SETTLED_S = 15 * 60
@@ -52,7 +52,7 @@ def check_index(machine: Machine) -> Iterator[Finding]:
         return
     waiting, size = _waiting(machine, known)
     if waiting:
-        text = f"{many(waiting, 'chat')} ({size / 1e6:,.1f} MB) still to be read"
+        text = f"{counted(waiting, 'chat')} ({size / 1e6:,.1f} MB) still to be read"
         why = "they are neither found nor cited until then; the daemon reads them while it runs"
         severity: Severity = "warning" if waiting >= BACKLOG_FILES else "note"
         yield Finding("index-backlog", severity, text, why, "mash index")
@@ -64,7 +64,7 @@ def check_compressed(machine: Machine) -> Iterator[Finding]:
     """Transcripts that no reader of ours opens."""
     number = count_compressed(transcript_roots(machine.settings, machine.environ))
     if number:
-        text = f"{many(number, 'chat')} compressed (.jsonl.zst) and not read"
+        text = f"{counted(number, 'chat')} compressed (.jsonl.zst) and not read"
         why = "Codex does that where it is told to; unpacked ones are read"
         yield Finding("chats-compressed", "note", text, why, "zstd -d FILE.jsonl.zst")
 
@@ -79,7 +79,7 @@ def check_leftovers(machine: Machine) -> Iterator[Finding]:
     ]
     if names:
         total = sum(os.path.getsize(name) for name in names)
-        text = f"{many(len(names), 'database')} set aside, {total / 1e6:,.1f} MB"
+        text = f"{counted(len(names), 'database')} set aside, {total / 1e6:,.1f} MB"
         why = "they are kept for you to look at; nothing reads them, and they hold old text"
         yield Finding("set-aside", "note", text, why, f"rm {join(names)}")
 
@@ -98,17 +98,17 @@ def _queues(machine: Machine, db: Connection) -> Iterator[Finding]:
         "SELECT count(*) FROM publication WHERE done_at IS NULL AND queued_at < :at", day_ago
     ) or (0,)
     if unsent:
-        text = f"{many(unsent, 'record')} waiting for more than a day to be published"
+        text = f"{counted(unsent, 'record')} waiting for more than a day to be published"
         why = "the group does not see them yet; the daemon sends them when it runs"
         yield Finding("publication-backlog", "warning", text, why, "mash daemon restart")
     (failed,) = db.one("SELECT count(*) FROM backfill_items WHERE status = 'failed'") or (0,)
     if failed:
-        text = f"the review of {many(failed, 'earlier chat')} failed"
+        text = f"the review of {counted(failed, 'earlier chat')} failed"
         yield Finding("backfill-failed", "note", text, "they stay to be done", "mash backfill")
     overdue = {"at": machine.now - 2 * DAY_MS}
     (hidden,) = db.one("SELECT count(*) FROM records WHERE hidden_at < :at", overdue) or (0,)
     if hidden:
-        text = f"{many(hidden, 'record')} that agents asked to forget, overdue to be removed"
+        text = f"{counted(hidden, 'record')} that agents asked to forget, overdue to be removed"
         why = "the daemon removes them a day later, when it runs"
         yield Finding("removal-overdue", "warning", text, why, "mash daemon restart")
 

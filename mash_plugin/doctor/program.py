@@ -13,8 +13,8 @@ from pathlib import Path
 from mash_plugin.agents.listing import run_bounded
 from mash_plugin.doctor.finding import Finding, Repair
 from mash_plugin.doctor.machine import Machine
-from mash_plugin.doctor.words import many
 from mash_plugin.errors import Internal
+from mash_plugin.wording import counted
 
 INTERPRETER_TIMEOUT_S = 10
 OLDEST_PYTHON = (3, 11)
@@ -90,7 +90,7 @@ def check_environments(machine: Machine) -> Iterator[Finding]:
         return f"removed {', '.join(map(str, old))}"
 
     names = ", ".join(path.name for path in old)
-    text = f"{many(len(old), 'environment')} of former versions left: {names}"
+    text = f"{counted(len(old), 'environment')} of former versions left: {names}"
     command = f"rm -r {shlex.join(map(str, old))}"
     why = "nothing runs from them; they only take room"
     yield Finding("environments-left", "note", text, why, command, Repair(drop))

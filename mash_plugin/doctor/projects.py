@@ -7,8 +7,8 @@ from shlex import quote
 
 from mash_plugin.doctor.finding import Finding, Repair
 from mash_plugin.doctor.machine import Machine
-from mash_plugin.doctor.words import many
 from mash_plugin.errors import MashError
+from mash_plugin.wording import counted
 
 SCANNED = 500
 """Folders beside the old place that are looked at."""
@@ -27,7 +27,7 @@ def check_scopes(machine: Machine) -> Iterator[Finding]:
     gone = {path: count for path, count in counts.items() if not os.path.isdir(path)}
     if not gone:
         yield Finding(
-            "scopes", "ok", f"{many(len(counts), 'folder')} with records, none of them gone"
+            "scopes", "ok", f"{counted(len(counts), 'folder')} with records, none of them gone"
         )
     for path, count in gone.items():
         if not any(path.startswith(other + "/") for other in gone):
@@ -37,12 +37,12 @@ def check_scopes(machine: Machine) -> Iterator[Finding]:
 
 def _orphan(machine: Machine, path: str, count: int, taken: set[str]) -> Finding:
     found = [place for place in likely_places(machine, path) if place not in taken]
-    text = f"{many(count, 'record')} of {path}, which is gone"
+    text = f"{counted(count, 'record')} of {path}, which is gone"
     if len(found) == 1:
         (new,) = found
         why = f"if it moved to {new}, its records follow"
         line = f"mash rebind {quote(path)} {quote(new)}"
-        question = f"Move {many(count, 'record')} from {path} to {new}?"
+        question = f"Move {counted(count, 'record')} from {path} to {new}?"
         return Finding(
             "scope-orphaned",
             "warning",
@@ -112,4 +112,4 @@ def _rebind(machine: Machine, old: str, new: str) -> str:
     request = {"old": old, "new": new, "digest": told["digest"]}
     done = client.call("terminal_rebind", request, paths=machine.paths)
     back = f"mash rebind {quote(new)} {quote(old)}"
-    return f"moved {many(done['records'], 'record')} from {old} to {new}; `{back}` undoes it"
+    return f"moved {counted(done['records'], 'record')} from {old} to {new}; `{back}` undoes it"

@@ -7,10 +7,11 @@ from shlex import join, quote
 
 from mash_plugin.doctor.finding import Finding
 from mash_plugin.doctor.machine import Machine
-from mash_plugin.doctor.words import many, own_words
+from mash_plugin.doctor.words import own_words
 from mash_plugin.render.text import local_date
 from mash_plugin.store.records import get_head, load_head, load_revision
 from mash_plugin.store.sqlite import Connection
+from mash_plugin.wording import counted
 
 COUNTED = {"records": "records", "revisions": "revisions of them", "evidence": "quotes"}
 ALL = "mash doctor --category store"
@@ -55,7 +56,7 @@ def check_records(machine: Machine) -> Iterator[Finding]:
         checked, total, damaged = _damaged(db, machine.record_time_s)
     if damaged:
         shown = ", ".join(damaged[:NAMED]) + (", ..." if len(damaged) > NAMED else "")
-        text = f"{many(len(damaged), 'record')} damaged and left out: {shown}"
+        text = f"{counted(len(damaged), 'record')} damaged and left out: {shown}"
         why = "their text no longer fits its checksum"
         if machine.report.last_backup:
             why += "; a backup may hold them whole: `mash restore` brings that state back"
@@ -76,7 +77,7 @@ def check_evidence(machine: Machine) -> Iterator[Finding]:
             "SELECT count(*) FROM records WHERE evidence_stale = 1 AND retired = 0"
         ) or (0,)
     if stale:
-        text = f"{many(stale, 'record')} resting on words that changed in their chats since"
+        text = f"{counted(stale, 'record')} resting on words that changed in their chats since"
         why = "they are not recalled by themselves any more"
         yield Finding("evidence-stale", "note", text, why, "mash records --all")
 
@@ -103,7 +104,7 @@ def clock_findings(now: int, newest: int | None, future: int) -> Iterator[Findin
         yield Finding("clock-wild", "error", f"the clock says {shown}", why, fix)
     elif future:
         last = local_date(newest)
-        text = f"{many(future, 'record')} dated after now, {shown}; the last {last}"
+        text = f"{counted(future, 'record')} dated after now, {shown}; the last {last}"
         why = "the clock was wrong when they were saved, or is wrong now"
         yield Finding("records-of-the-future", "warning", text, why, fix)
     else:

@@ -4,11 +4,6 @@ import re
 from shlex import quote
 
 
-def many(number: int, word: str) -> str:
-    """The number and the word: `1 chat`, `2 chats`."""
-    return f"{number} {word}" if number == 1 else f"{number} {word}s"
-
-
 def edit_line(path: str) -> str:
     """The command that opens a file in the person's editor."""
     return f"${{EDITOR:-vi}} {quote(path)}"

@@ -11,9 +11,9 @@ from mash_plugin.agents.hosts import HOSTS, Host
 from mash_plugin.agents.plugin import Installed, Place
 from mash_plugin.cli.pins import unseen_roots
 from mash_plugin.cli.progress import size_words
-from mash_plugin.cli.tables import many
 from mash_plugin.config import read_settings
 from mash_plugin.paths import Paths
+from mash_plugin.wording import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Chats:
         if not self.count:
             return "no chats yet"
         days = list(dict.fromkeys(map(_day, (self.oldest_at, self.newest_at))))
-        return f"{many(self.count, 'chat')}, {size_words(self.bytes)}, {' to '.join(days)}"
+        return f"{counted(self.count, 'chat')}, {size_words(self.bytes)}, {' to '.join(days)}"
 
 
 def find_agents(paths: Paths, rendered: Mapping[str, bytes]) -> list[Found]:
