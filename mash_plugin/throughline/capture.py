@@ -13,6 +13,7 @@ from mash_plugin.throughline.artifacts import (
     log_summary,
     session_summary,
 )
+from mash_plugin.throughline.entries import Entry
 
 
 class Captured(NamedTuple):
@@ -64,7 +65,7 @@ def _queue(source: Source, artifacts: list[Artifact], workspace: str, now: int) 
     after = queue.digests(artifacts)
     known = sum(before.get(key) == digest for key, digest in after.items())
     if before != after:
-        entry = queue.Entry(
+        entry = Entry(
             agent=source.agent,
             queued_at=now,
             session=source.session,

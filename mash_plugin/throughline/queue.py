@@ -8,35 +8,18 @@ once. Below `stored/` lies what the last drain of each session stored, as digest
 
 import errno
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from typing import Any, NamedTuple
 
 from mash_plugin.errors import DiskFull, Internal, InvalidArgument, MashError, ReadOnly
 from mash_plugin.store.failpoint import failpoint
-from mash_plugin.throughline.artifacts import SOURCE_KINDS, Artifact, content_digest, memory_id
+from mash_plugin.throughline.artifacts import Artifact, content_digest, memory_id
+from mash_plugin.throughline.entries import Entry, decoded, encoded
 
-FORMAT = 1
 FOLDER, STORED, SET_ASIDE = "queue", "stored", "set-aside"
 ENDING = ".json"
 LARGEST_ENTRY = 1 << 20
 TEMPORARY = ".new-"
-Stage = str
-
-
-class Entry(NamedTuple):
-    """What one file of the queue holds."""
-
-    agent: str
-    queued_at: int
-    session: str | None
-    channel: str | None
-    source_kind: str | None
-    stage: Stage
-    status: str | None
-    replaces_session: bool
-    """Whether these are all the captured artifacts of the session."""
-    artifacts: tuple[Artifact, ...]
 
 
 def pending(workspace: str, agent: str) -> list[str]:
@@ -59,7 +42,7 @@ def oldest_pending(workspace: str, agent: str) -> int | None:
 def put(workspace: str, entry: Entry) -> None:
     """Queue an entry behind those of its session. Raises DiskFull, ReadOnly: nothing is queued."""
     folder = os.path.join(workspace, FOLDER)
-    data = _encoded(entry)
+    data = encoded(entry)
     with told(folder):
         os.makedirs(folder, 0o700, exist_ok=True)
         last = max(map(_order, _of_session(workspace, entry)), default=-1)
@@ -72,7 +55,13 @@ def read(workspace: str, name: str) -> Entry:
     """The entry of that name. Raises InvalidArgument for one that no program of ours wrote."""
     with open(os.path.join(workspace, FOLDER, name), "rb") as file:
         data = file.read(LARGEST_ENTRY + 1)
-    return _decoded(name, data)
+    try:
+        entry = decoded(data)
+        if not name.startswith(_prefix(entry)):
+            raise ValueError("it does not belong to the agent and session of its name")
+    except ValueError as error:
+        raise InvalidArgument(f"The queue's entry {name} cannot be read ({error}).") from None
+    return entry
 
 
 def remove(workspace: str, name: str) -> None:
@@ -228,94 +217,3 @@ def _read_stored(workspace: str, agent: str, session: str) -> dict[str, str]:
             return {pair[0]: pair[1] for pair in pairs if len(pair) == 2}
     except FileNotFoundError:
         return {}
-
-
-def _encoded(entry: Entry) -> bytes:
-    import orjson
-
-    body = {
-        "format": FORMAT,
-        "agent_id": entry.agent,
-        "queued_at": entry.queued_at,
-        "session": entry.session,
-        "channel": entry.channel,
-        "source_kind": entry.source_kind,
-        "stage": entry.stage,
-        "status": entry.status,
-        "replaces_session": entry.replaces_session,
-        "artifacts": [
-            {
-                "artifact_key": artifact.key,
-                "category": artifact.category,
-                "significance": artifact.significance,
-                "text": artifact.text,
-                "event_at": artifact.event_at,
-            }
-            for artifact in entry.artifacts
-        ],
-    }
-    return orjson.dumps(body)
-
-
-def _decoded(name: str, data: bytes) -> Entry:
-    import orjson
-
-    try:
-        body = orjson.loads(data)
-        if body["format"] != FORMAT:
-            raise ValueError(f"its format is {body['format']!r}, this version reads {FORMAT}")
-        entry = Entry(
-            agent=_text(body, "agent_id"),
-            queued_at=_moment(body, "queued_at"),
-            session=_optional(body, "session"),
-            channel=_optional(body, "channel"),
-            source_kind=_optional(body, "source_kind"),
-            stage=_text(body, "stage"),
-            status=_optional(body, "status"),
-            replaces_session=body["replaces_session"] is True,
-            artifacts=tuple(map(_artifact, body["artifacts"])),
-        )
-        _check(name, entry)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise InvalidArgument(f"The queue's entry {name} cannot be read ({error}).") from None
-    return entry
-
-
-def _artifact(body: Mapping[str, Any]) -> Artifact:
-    significance = body["significance"]
-    if not isinstance(significance, (int, float)) or not 0 <= significance <= 1:
-        raise ValueError("significance is no number from 0 to 1")
-    event_at = None if body["event_at"] is None else _moment(body, "event_at")
-    key = _text(body, "artifact_key")
-    return Artifact(
-        key, _text(body, "category"), float(significance), _text(body, "text"), event_at
-    )
-
-
-def _check(name: str, entry: Entry) -> None:
-    if entry.stage not in ("working", "long_term"):
-        raise ValueError("stage is neither working nor long_term")
-    if entry.source_kind is not None and entry.source_kind not in SOURCE_KINDS:
-        raise ValueError("source_kind is unknown")
-    if entry.replaces_session and not entry.session:
-        raise ValueError("a capture without a session")
-    if not name.startswith(_prefix(entry)):
-        raise ValueError("it does not belong to the agent and session of its name")
-
-
-def _text(body: Mapping[str, Any], key: str) -> str:
-    value = body[key]
-    if not isinstance(value, str) or "\0" in value:
-        raise ValueError(f"{key} is no text")
-    return value
-
-
-def _optional(body: Mapping[str, Any], key: str) -> str | None:
-    return None if body[key] is None else _text(body, key)
-
-
-def _moment(body: Mapping[str, Any], key: str) -> int:
-    value = body[key]
-    if not isinstance(value, int) or isinstance(value, bool) or abs(value) > 1 << 48:
-        raise ValueError(f"{key} is no time")
-    return value

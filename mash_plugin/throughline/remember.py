@@ -6,6 +6,7 @@ from mash_plugin.errors import CredentialText
 from mash_plugin.privacy.credentials import credential_kind
 from mash_plugin.throughline import queue
 from mash_plugin.throughline.artifacts import Artifact
+from mash_plugin.throughline.entries import Entry
 
 KEY = "remember"
 """Its number within the session is given when it is stored."""
@@ -32,7 +33,7 @@ def remember(workspace: str, agent: str, memo: Memo, now: int) -> bool:
     if kind is not None:
         raise CredentialText(f"The text holds a credential ({kind}); say it without.")
     artifact = Artifact(KEY, memo.category, memo.significance, memo.text, None)
-    entry = queue.Entry(
+    entry = Entry(
         agent=agent,
         queued_at=now,
         session=memo.session,

@@ -15,7 +15,7 @@ import pytest
 from mash_plugin.errors import InvalidArgument
 from mash_plugin.throughline import queue
 from mash_plugin.throughline.artifacts import Artifact
-from mash_plugin.throughline.queue import Entry
+from mash_plugin.throughline.entries import Entry
 from tests.throughline.conftest import AGENT, CHAT, NOW, SESSION
 
 
