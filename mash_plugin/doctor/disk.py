@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from mash_plugin.doctor.finding import Finding
 from mash_plugin.doctor.machine import Machine
+from mash_plugin.doctor.program import UPGRADE
 
 NETWORK = frozenset(
     "nfs nfs4 cifs smb2 smb3 smbfs afs ncpfs ncp 9p v9fs drvfs vboxsf prl_fs virtiofs ceph"
@@ -70,7 +71,7 @@ def sqlite_finding(version: str) -> Finding:
         return Finding("sqlite", "ok", f"SQLite {version}")
     text = f"SQLite {version} is older than {'.'.join(map(str, SAFE_SQLITE))}"
     why = "a race between two connections can damage the file (WAL reset)"
-    return Finding("sqlite-old", "warning", text, why, "scripts/install")
+    return Finding("sqlite-old", "warning", text, why, UPGRADE)
 
 
 def mounts() -> str:

@@ -20,6 +20,7 @@ INTERPRETER_TIMEOUT_S = 10
 OLDEST_PYTHON = (3, 11)
 SILENT = "hooks that name it stay silent: agents get no memory"
 INSTALL = "scripts/install"
+UPGRADE = "mash upgrade"
 COMPLETE = ".complete"
 _PROBE = (
     "import sys; from importlib.metadata import version;"
@@ -63,11 +64,11 @@ def check_command(machine: Machine) -> Iterator[Finding]:
     if found is None:
         text = "`mash` is not on PATH"
         why = "the commands that this and other messages name are not found"
-        yield Finding("command-not-found", "warning", text, why, _path_line(own.parent))
+        yield Finding("command-not-found", "warning", text, why, _path_line(machine, own.parent))
     elif own.exists() and os.path.realpath(found) != os.path.realpath(own):
         text = f"the first `mash` on PATH is {found}, not that of this environment, {own}"
         why = "another version may answer when you type `mash`"
-        yield Finding("command-of-another", "warning", text, why, _path_line(own.parent))
+        yield Finding("command-of-another", "warning", text, why, _path_line(machine, own.parent))
     else:
         yield Finding("command", "ok", f"{found}, version {version('mash-plugin')}")
 
@@ -142,7 +143,11 @@ def _run(path: str) -> str:
     return said
 
 
-def _path_line(folder: Path) -> str:
+def _path_line(machine: Machine, folder: Path) -> str:
+    """The line for this folder, by the link that the next upgrade moves on."""
+    stable = Path(machine.paths.data) / "current" / "bin"
+    if os.path.realpath(stable) == os.path.realpath(folder):
+        folder = stable
     return f'export PATH={shlex.quote(str(folder))}:"$PATH"'
 
 

@@ -7,6 +7,7 @@ from shlex import join, quote
 
 from mash_plugin.doctor.finding import Finding
 from mash_plugin.doctor.machine import Machine
+from mash_plugin.doctor.program import UPGRADE
 from mash_plugin.doctor.words import own_words
 from mash_plugin.render.text import local_date
 from mash_plugin.store.records import get_head, load_head, load_revision
@@ -39,8 +40,8 @@ def check_store(machine: Machine) -> Iterator[Finding]:
             line = report.restore_command or _begin_anew(machine)
             yield Finding(f"store-{report.state}", "error", text, why, line)
         case "newer":
-            why = "it is left alone, so that the newer version finds it whole"
-            yield Finding("store-newer", "error", text, why, "scripts/install")
+            why = "it is left alone until this mash knows it; first `git pull` in its checkout"
+            yield Finding("store-newer", "error", text, why, UPGRADE)
         case "read_only":
             why = "memory is read, nothing is saved"
             yield Finding("store-read-only", "error", text, why, _make_writable(machine))

@@ -76,7 +76,7 @@ def test_a_damaged_store_without_any_backup_can_be_begun_anew(kept: Home) -> Non
 def test_a_store_of_a_newer_version_is_left_alone(kept: Home) -> None:
     change_store(kept, "PRAGMA user_version = 999")
     found = named(kept, "store", "store-newer")
-    assert found["next"] == "scripts/install"
+    assert found["next"] == "mash upgrade"
     change_store(kept, "PRAGMA user_version = 1")
     assert is_gone(kept, "store", "store-newer")
 
