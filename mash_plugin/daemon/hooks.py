@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from mash_plugin.agents import agent_named
@@ -20,6 +21,8 @@ from mash_plugin.render.text import shown_bytes
 from mash_plugin.store.sessions import CHAT, HookState, SessionState
 
 T = TypeVar("T")
+Undo = list[Callable[[], None]]
+"""What takes back that something was shown, should the answer never arrive."""
 
 BUDGET_S = 0.1
 PATIENCE = 0.7
@@ -64,6 +67,7 @@ class _Hook(NamedTuple):
     may_recall: bool
     until: float
     """`time.monotonic()` at which the answer leaves with what it has."""
+    undo: Undo
 
     @property
     def scope(self) -> dict[str, str]:
@@ -93,10 +97,16 @@ class _Hook(NamedTuple):
 
 
 def answer(
-    node: HookNode, name: str, agent: str, switches: Mapping[str, str], body: bytes
+    node: HookNode,
+    name: str,
+    agent: str,
+    switches: Mapping[str, str],
+    body: bytes,
+    undo: Undo | None = None,
 ) -> bytes:
     """The bytes that this hook prints: one JSON object, or nothing."""
     until = time.monotonic() + BUDGET_S
+    undo = [] if undo is None else undo
     try:
         host = agent_named(agent)
         event = host.parse_event(name, read_payload(body)) if host else None
@@ -105,7 +115,7 @@ def answer(
         if event.session_id == CHECK_SESSION:
             node.call(Caller(event.agent, event.session_id), 0, switches)  # the store must be open
             return host.wrap_context(event, CHECK_TEXT)
-        hook = _prepare(node, name, host, event, switches, until)
+        hook = _prepare(node, name, host, event, switches, until, undo)
         if hook is None:
             return b""
         shown = masking(hook.call.settings)  # also over what its parts do not mask themselves
@@ -114,11 +124,19 @@ def answer(
             told = "subagent-start" if event.name == "SubagentStart" else name
             size = len(text.encode("utf-8", "replace"))
             node.hook_state.ledger.add(event.session_id, told, size)
+            undo.append(partial(node.hook_state.ledger.take_back, event.session_id, told, size))
         return host.wrap_context(event, text)
     except Exception as error:  # the hook's boundary: silence
         with suppress(Exception):
             node.on_hook_failure(name, place_of(error))
+        take_back(undo)
         return b""
+
+
+def take_back(undo: Undo) -> None:
+    """Let what an answer showed count as not shown: the answer did not arrive."""
+    while undo:
+        undo.pop()()
 
 
 def _prepare(
@@ -128,6 +146,7 @@ def _prepare(
     event: HookEvent,
     switches: Mapping[str, str],
     until: float,
+    undo: Undo,
 ) -> _Hook | None:
     """Note that the hook ran and find out what it may do; None where it must be silent."""
     now = clock.now_ms(switches.get("MASH_TEST_NOW_MS"))
@@ -156,6 +175,7 @@ def _prepare(
         and _may(settings.capture, "capture", off, project, settings.no_capture),
         may_recall=_may(settings.recall, "recall", off, project, settings.no_recall),
         until=until,
+        undo=undo,
     )
 
 
@@ -187,8 +207,11 @@ def _session_start(hook: _Hook) -> str:
     told_at = hook.session.last_full_block_at
     if source == "resume" and told_at is not None:
         return _resumed(hook, told_at)
-    if not hook.node.hook_state.claim_block(event.session_id, source, call.now):
+    state = hook.node.hook_state
+    if not state.claim_block(event.session_id, source, call.now):
         return ""
+    still = None if source == "compact" else told_at
+    hook.undo.append(partial(state.give_back_block, event.session_id, source, still))
     records = parts.project_records(call, hook.project, hook.branch) if hook.may_recall else None
     wants_personal = hook.may_recall and call.settings.personal_at_start
     personal = parts.personal_records(call) if wants_personal else None
@@ -196,7 +219,7 @@ def _session_start(hook: _Hook) -> str:
     hook.find([p for p in (records, personal) if p], chats)
     found, own, hints = hook.take(records), hook.take(personal) or [], hook.take(chats) or []
     if found is None:
-        hook.node.hook_state.note_block(event.session_id, LONG_AGO)
+        state.note_block(event.session_id, LONG_AGO)
     return _full_block(hook, found or [], own, hints)
 
 
@@ -229,7 +252,7 @@ def _subagent_start(hook: _Hook) -> str:
     hook.find([found], None)
     records = hook.take(found) or []
     ids = [record["id"] for record in records]
-    new = hook.node.hook_state.claim_shown(event.session_id, event.agent_id, "", ids, call.now)
+    new = _claim(hook, "", ids)
     return context.subagent_start([record for record in records if record["id"] in new])
 
 
@@ -242,7 +265,9 @@ def _resumed(hook: _Hook, told_at: int) -> str:
     changed = hook.take(found)
     if not changed:
         return ""
-    hook.node.hook_state.note_block(hook.event.session_id, hook.call.now)
+    state, session_id = hook.node.hook_state, hook.event.session_id
+    state.note_block(session_id, hook.call.now)
+    hook.undo.append(partial(state.give_back_block, session_id, "resume", told_at))
     return _noted(hook, changed, [], context.resumed(changed))
 
 
@@ -251,7 +276,9 @@ def _noted(hook: _Hook, records: parts.Records, chats: list[context.ChatHint], t
     ids = [r["id"] for r in records if r["id"] in text]
     ids += [f"{CHAT}{c.id}" for c in chats if c.id in text]
     if ids:
-        hook.node.hook_state.note_shown(hook.event.session_id, ids, hook.call.now)
+        state, session_id = hook.node.hook_state, hook.event.session_id
+        state.note_shown(session_id, ids, hook.call.now)
+        hook.undo.append(partial(state.take_back, session_id, "", "", ids))
         hook.session.shown_since_prompt.update(ids)
     return text
 
@@ -265,7 +292,7 @@ def _prompt_submit(hook: _Hook) -> str:
         return ""
     from mash_plugin.records import cues  # only prompts need its patterns
 
-    was_told = hook.session.last_reminder_at is not None
+    before = hook.session.last_reminder_at
     is_due = hook.node.hook_state.claim_reminder(event.session_id, now, cues.reminder_due)
     prompt = event.prompt or ""
     verdict = cues.judge(prompt)
@@ -275,9 +302,11 @@ def _prompt_submit(hook: _Hook) -> str:
         offer = parts.last_said(hook.call, event.agent, event.session_id)
         hook.find([], offer)
         is_lasting = cues.reads_lasting(prompt, hook.take(offer))
-    if is_lasting or is_due:
-        return _note(hook, is_lasting, is_due, was_told)
-    return ""
+    if not (is_lasting or is_due):
+        return ""
+    still = before if is_due else hook.session.last_reminder_at
+    hook.undo.append(partial(hook.node.hook_state.give_back_note, event.session_id, still))
+    return _note(hook, is_lasting, is_due, before is not None)
 
 
 def _note(hook: _Hook, is_lasting: bool, is_due: bool, was_told: bool) -> str:
@@ -322,9 +351,7 @@ def _file_text(
     hook: _Hook, path: str, records: parts.Records, chats: list[context.ChatHint], room: int
 ) -> str:
     """What this reader has not yet seen with this file; a subagent reads with its own context."""
-    ids = [r["id"] for r in records] + [f"{CHAT}{c.id}" for c in chats]
-    session_id, reader = hook.event.session_id, hook.event.agent_id or ""
-    new = hook.node.hook_state.claim_shown(session_id, reader, path, ids, hook.call.now)
+    new = _claim(hook, path, [r["id"] for r in records] + [f"{CHAT}{c.id}" for c in chats])
     text = context.file_read(
         path,
         [r for r in records if r["id"] in new],
@@ -335,5 +362,14 @@ def _file_text(
         text = ""
     unseen = [i for i in new if i.removeprefix(CHAT) not in text]
     if unseen:
+        session_id, reader = hook.event.session_id, hook.event.agent_id or ""
         hook.node.hook_state.take_back(session_id, reader, path, unseen)
     return text
+
+
+def _claim(hook: _Hook, path: str, ids: list[str]) -> set[str]:
+    """What of these its reader has not yet seen with this file; it counts as shown now."""
+    state, session_id, reader = hook.node.hook_state, hook.event.session_id, hook.event.agent_id
+    new = state.claim_shown(session_id, reader or "", path, ids, hook.call.now)
+    hook.undo.append(partial(state.take_back, session_id, reader or "", path, new))
+    return new

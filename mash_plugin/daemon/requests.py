@@ -17,6 +17,7 @@ from mash_plugin.errors import Internal, MashError
 from mash_plugin.paths import Paths
 
 if TYPE_CHECKING:
+    from mash_plugin.daemon.hooks import Undo
     from mash_plugin.daemon.node import Node
     from mash_plugin.daemon.workers import Workers
 
@@ -82,14 +83,17 @@ class Requests:
             raise self.problem or Internal()
         return self.node
 
-    def answer_hook(self, frame: HookFrame) -> bytes:
-        """The line that the hook prints, or nothing: a hook never hears of a failure."""
+    def answer_hook(self, frame: HookFrame, undo: "Undo") -> bytes:
+        """The line that the hook prints, or nothing: a hook never hears of a failure.
+
+        `undo` is to be called if the line never arrives.
+        """
         began = time.monotonic()
         try:
             from mash_plugin.daemon.hooks import answer
 
             node = self.open_node()
-            text = answer(node, frame.name, frame.agent, frame.switches, frame.body)
+            text = answer(node, frame.name, frame.agent, frame.switches, frame.body, undo)
             failure = "-"
         except Exception as error:  # the hook's boundary: silence
             text, failure = b"", place_of(error)

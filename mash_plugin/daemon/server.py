@@ -8,7 +8,7 @@ import time
 from collections import deque
 from contextlib import suppress
 from functools import partial
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from mash_plugin import wire
 from mash_plugin.daemon import lifecycle
@@ -22,6 +22,9 @@ from mash_plugin.daemon.frames import (
 from mash_plugin.daemon.lifecycle import Identity, Lock
 from mash_plugin.daemon.pool import Pool
 from mash_plugin.daemon.requests import Requests
+
+if TYPE_CHECKING:
+    from mash_plugin.daemon.hooks import Undo
 
 CHUNK = 1 << 16
 HOOK_WORKERS = 4
@@ -57,14 +60,20 @@ class Connection:
         self.outgoing = b""
         self.is_working = False
         self.is_lease = False
+        self.has_left = False
+        """Whether it was gone before its reply, which the loop finds out once more."""
 
     def say(self, reply: bytes) -> bytes:
         """Send what goes out at once, from the thread that made it; returns the rest."""
-        with suppress(OSError):  # a full buffer, or a client that left: the loop finds out which
+        try:
             if reply:
                 reply = reply[self.socket.send(reply) :]
             if not reply:
                 self.socket.shutdown(socket.SHUT_WR)
+        except (BrokenPipeError, ConnectionResetError):
+            self.has_left = bool(reply)
+        except OSError:
+            return reply  # a full buffer: the loop sends the rest
         return reply
 
 
@@ -226,7 +235,9 @@ class DaemonServer:
     def _take(self, connection: Connection, frame: Frame) -> None:
         match frame:
             case HookFrame():
-                self._work(self._hook_pool, connection, partial(_hook, self._requests, frame))
+                undo: Undo = []
+                hook = partial(self._requests.answer_hook, frame, undo)
+                self._work(self._hook_pool, connection, hook, undo)
             case ToolFrame():
                 pool = self._write_pool if frame.method in WRITING else self._read_pool
                 self._work(pool, connection, partial(_tool, self._requests, frame))
@@ -245,13 +256,21 @@ class DaemonServer:
                 self._write(connection)
         return None
 
-    def _work(self, pool: Pool, connection: Connection, think: "partial[bytes]") -> None:
+    def _work(
+        self,
+        pool: Pool,
+        connection: Connection,
+        think: "partial[bytes]",
+        undo: "Undo | None" = None,
+    ) -> None:
         self._selector.unregister(connection.socket)
         connection.is_working = True
 
         def job() -> None:
             reply = think()
             self._done.append((connection, connection.say(reply)))
+            while undo and connection.has_left:
+                undo.pop()()
             self._wake()
             self._requests.log_hooks()
 
@@ -335,10 +354,6 @@ class DaemonServer:
         for pool in (self._hook_pool, self._read_pool, self._write_pool):
             pool.close(timeout_s=LAST_WORK_S)
         self._requests.close()
-
-
-def _hook(requests: Requests, frame: HookFrame) -> bytes:
-    return requests.answer_hook(frame)
 
 
 def _tool(requests: Requests, frame: ToolFrame) -> bytes:

@@ -34,6 +34,14 @@ class Ledger:
             times, before = self._unsaved.get((session_id, hook), (0, 0))
             self._unsaved[session_id, hook] = Injected(times + 1, before + size)
 
+    def take_back(self, session_id: str, hook: str, size: int) -> None:
+        """Count no more what never arrived."""
+        key = (session_id, hook)
+        with self._lock:
+            left = _sum(self._unsaved.pop(key, None), Injected(-1, -size))
+            if any(left):
+                self._unsaved[key] = left
+
     def of(self, session_id: str) -> dict[str, Injected]:
         """What each hook put into this session, by hook."""
         with self._database.reading() as db:

@@ -110,6 +110,17 @@ class HookState:
             self._changed(session_id)
             return True
 
+    def give_back_block(self, session_id: str, source: str, shown_until: int | None) -> None:
+        """Let a block that was claimed a moment ago, but never arrived, count as not shown."""
+        with self._lock:
+            session = self._sessions.get(session_id)
+            if session is not None:
+                session.shown_sources.discard(source)
+                session.last_full_block_at = shown_until
+                session.told_to_cite_by = None
+                session.shown_since_prompt.clear()
+                self._changed(session_id)
+
     def note_block(self, session_id: str, shown_until: int) -> None:
         """Note up to which time the session was shown what had changed."""
         with self._lock:
@@ -140,6 +151,15 @@ class HookState:
             self._changed(session_id)
             return True
 
+    def give_back_note(self, session_id: str, last_reminder_at: int | None) -> None:
+        """Let a note that never arrived count as not given."""
+        with self._lock:
+            session = self._sessions.get(session_id)
+            if session is not None:
+                session.last_reminder_at = last_reminder_at
+                session.told_to_cite_by = None
+                self._changed(session_id)
+
     def claim_shown(
         self, session_id: str, reader: str, path: str, ids: Iterable[str], now: int
     ) -> set[str]:
@@ -157,7 +177,9 @@ class HookState:
     def take_back(self, session_id: str, reader: str, path: str, ids: Iterable[str]) -> None:
         """Let IDs that were claimed a moment ago, but found no room, count as not shown."""
         with self._lock:
-            session = self._sessions[session_id]
+            session = self._sessions.get(session_id)
+            if session is None:
+                return
             for shown in ((reader, path, i) for i in ids):
                 session.shown.pop(shown, None)
                 session.unsaved_shown.pop(shown, None)

@@ -52,6 +52,17 @@ def test_a_client_that_never_reads_its_reply_is_left(place: Place) -> None:
         assert place.call("ping", start=False)["pid"]
 
 
+def test_what_a_hook_no_longer_waits_for_comes_with_a_later_one(place: Place) -> None:
+    place.start()
+    body = event("SessionStart", source="resume")
+    with connected(place) as connection:
+        connection.shutdown(socket.SHUT_RD)
+        connection.sendall(b"mash/1 hook session-start claude-code\n" + body)
+        again = eventually(lambda: place.hook("session-start", body).out, "the block is lost")
+    assert b"Saving memory" in again
+    assert place.hook("session-start", body).out == b""
+
+
 def test_clients_that_leave_in_the_middle_disturb_nobody(place: Place) -> None:
     daemon = place.start()
     frame = wire.request_line("status", {})
