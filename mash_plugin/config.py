@@ -29,9 +29,16 @@ _KEYS: Mapping[str, Mapping[str, str]] = {
     "projects": dict.fromkeys(("deny", "no_capture", "no_recall", "no_index"), "projects"),
     "chats": {"roots": "table", "keep_days": "days"},
     "chats.roots": {"claude": "folders", "codex": "folders"},
-    "throughline": {"agent": "texts", "workspace": "folders", "backend": "texts"}
+    "throughline": dict.fromkeys(("agent", "backend", "postgres_dsn", "postgres_dsn_file"), "texts")
+    | {"workspace": "folders"}
     | dict.fromkeys(
-        ("working_compile", "working_auto_refresh", "working_promote", "working_copy_promote"),
+        (
+            "capture_sessions",
+            "working_compile",
+            "working_auto_refresh",
+            "working_promote",
+            "working_copy_promote",
+        ),
         "switch",
     )
     | {"working_ttl_hours": "hours"},

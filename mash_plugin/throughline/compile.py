@@ -4,9 +4,8 @@ import os
 
 from mash_plugin.file_writing import replace_file
 from mash_plugin.privacy.credentials import mask
+from mash_plugin.throughline.backend import Database, Row
 from mash_plugin.throughline.clock import date_of
-from mash_plugin.throughline.database import FileDatabase as Database
-from mash_plugin.throughline.database import Row
 from mash_plugin.throughline.queue import told
 from mash_plugin.throughline.settings import Settings
 from mash_plugin.throughline.store import put_rebuild_state, rebuild_state, recent, strongest

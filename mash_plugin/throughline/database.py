@@ -1,23 +1,21 @@
 """The file backend: one SQLite file in the workspace, opened for each command."""
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
 
 import apsw
 
 from mash_plugin.errors import Internal, MashError, UpgradeNeeded
 from mash_plugin.store.connect import APPLICATION_ID, connect, connect_reading, refuse_foreign
 from mash_plugin.store.faults import translated
+from mash_plugin.throughline.backend import Params, Row
 
 FILE = "memories.db"
 # Not importlib.resources: it would double what a small drain costs.
 _MIGRATIONS = os.path.join(os.path.dirname(__file__), "sql", "migrations", "file")
 CACHE_KIB = 48 << 10
 """The words of a drain go all over their table; read again and again it takes ten times longer."""
-Row = tuple[Any, ...]
-Params = Mapping[str, Any]
 
 
 class FileDatabase:

@@ -11,10 +11,11 @@ from mash_plugin.errors import InvalidArgument, MashError, StoreBusy
 from mash_plugin.store.failpoint import failpoint
 from mash_plugin.throughline import queue
 from mash_plugin.throughline.artifacts import IMPORTANT, Artifact
+from mash_plugin.throughline.entries import Entry
 from mash_plugin.throughline.settings import Settings
 
 if TYPE_CHECKING:
-    from mash_plugin.throughline.database import FileDatabase as Database
+    from mash_plugin.throughline.backend import Database
 
 BATCH = 500
 """Entries in one transaction."""
@@ -133,7 +134,7 @@ def _drain_batch(db: "Database", workspace: str, names: Sequence[str]) -> Draine
     return total
 
 
-def _store(db: "Database", entry: queue.Entry) -> Drained:
+def _store(db: "Database", entry: Entry) -> Drained:
     from mash_plugin.throughline.store import store_capture, store_remembered
 
     keep = store_capture if entry.replaces_session else store_remembered
@@ -147,7 +148,7 @@ def _store(db: "Database", entry: queue.Entry) -> Drained:
     )
 
 
-def _is_important(entry: queue.Entry, artifact: Artifact) -> bool:
+def _is_important(entry: Entry, artifact: Artifact) -> bool:
     if artifact.category == TOOL_ACTION and entry.status == COMPLETED:
         return True
     return artifact.significance >= IMPORTANT

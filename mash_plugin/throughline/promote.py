@@ -28,9 +28,12 @@ def refuse_impossible(settings: Settings) -> None:
 
 
 def promote(settings: Settings, agent: str, now: int) -> Promoted:
-    """Expire what was captured too long ago; does nothing unless MM_WORKING_PROMOTE is on."""
+    """Copy what matters, then expire what was captured too long ago.
+
+    Does nothing unless MM_WORKING_PROMOTE is on.
+    """
     from mash_plugin.throughline.drain import only_one
-    from mash_plugin.throughline.store import expire, open_database
+    from mash_plugin.throughline.store import copy_important, expire, open_database
 
     refuse_impossible(settings)
     if not settings.promote:
@@ -38,6 +41,7 @@ def promote(settings: Settings, agent: str, now: int) -> Promoted:
     with only_one(settings.workspace):
         db = open_database(settings, to_write=True)
         try:
-            return Promoted(expired=expire(db, agent, now - settings.ttl_hours * HOUR_MS))
+            copied = copy_important(db, agent) if settings.copy_promote else 0
+            return Promoted(copied, expire(db, agent, now - settings.ttl_hours * HOUR_MS))
         finally:
             db.close()

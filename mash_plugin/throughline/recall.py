@@ -6,7 +6,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from mash_plugin.throughline.artifacts import artifact_order
-from mash_plugin.throughline.database import FileDatabase as Database
+from mash_plugin.throughline.backend import Database
 from mash_plugin.throughline.matching import COMMON, Term, matches, terms_of
 from mash_plugin.throughline.store import (
     Memory,

@@ -11,9 +11,12 @@ CONFIG_FILE = "config.toml"
 TABLE = "throughline"
 TTL_HOURS = 72
 LONGEST_TTL_HOURS = 24 * 366 * 100
-BACKENDS = ("file",)
+BACKENDS = ("file", "postgres")
 HELP = {
-    "MM_BACKEND": "which store is used: file (a SQLite file in the workspace)",
+    "MM_BACKEND": "which store is used: file (a SQLite file in the workspace) or postgres",
+    "MM_POSTGRES_DSN": "where Postgres is; without a password",
+    "MM_POSTGRES_DSN_FILE": "a file with mode 0600 that says it, else postgres.dsn beside the"
+    " configuration",
     "MM_WORKSPACE": "where queue, store and compiled file lie, unless --workspace says so",
     "MM_CONFIG_DIR": "the folder of config.toml, unless --config-dir says so",
     "MM_WORKING_COMPILE": "1: the compiled file gets a section Recent (48h)",
@@ -34,6 +37,9 @@ class Settings(NamedTuple):
     promote: bool = False
     copy_promote: bool = True
     ttl_hours: int = TTL_HOURS
+    dsn: str | None = None
+    """Where Postgres is, in words that others may see; wins over the file."""
+    dsn_file: str = ""
 
 
 def read_settings(config_dir: str, workspace: str | None, environ: Mapping[str, str]) -> Settings:
@@ -60,6 +66,15 @@ def read_settings(config_dir: str, workspace: str | None, environ: Mapping[str, 
         promote=switch("promote"),
         copy_promote=not any(map(is_off, copying)),
         ttl_hours=_hours(environ, in_file),
+        dsn=environ.get("MM_POSTGRES_DSN") or _text(in_file, "postgres_dsn"),
+        dsn_file=os.path.join(
+            config_dir,
+            os.path.expanduser(
+                environ.get("MM_POSTGRES_DSN_FILE")
+                or _text(in_file, "postgres_dsn_file")
+                or "postgres.dsn"
+            ),
+        ),
     )
 
 

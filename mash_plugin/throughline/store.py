@@ -1,7 +1,7 @@
 """The rows of the working buffer and of long-term memory: what is stored, found and expired.
 
 Every statement is a named query of sql/memories.sql, which each backend runs as it stands;
-a backend is what `FileDatabase` is: one, all, run, run_many, transaction, close.
+what a backend is stands in backend.py.
 """
 
 import os
@@ -10,11 +10,17 @@ from types import SimpleNamespace
 from typing import NamedTuple
 
 from mash_plugin.store.queries import load
-from mash_plugin.throughline.artifacts import Artifact, captured_id, content_digest, memory_id
-from mash_plugin.throughline.database import FileDatabase as Database
-from mash_plugin.throughline.database import Row, open_file
+from mash_plugin.throughline.artifacts import (
+    IMPORTANT,
+    Artifact,
+    captured_id,
+    content_digest,
+    memory_id,
+)
+from mash_plugin.throughline.backend import Database, Row
+from mash_plugin.throughline.dsn import missing_driver
+from mash_plugin.throughline.entries import Entry
 from mash_plugin.throughline.matching import listed_words, row_words
-from mash_plugin.throughline.queue import Entry
 from mash_plugin.throughline.settings import Settings
 
 PAGE = 500
@@ -53,7 +59,15 @@ class Stored(NamedTuple):
 
 def open_database(settings: Settings, *, to_write: bool) -> Database:
     """The store that the settings name."""
-    return open_file(settings.workspace, to_write=to_write)
+    if settings.backend == "file":
+        from mash_plugin.throughline.database import open_file
+
+        return open_file(settings.workspace, to_write=to_write)
+    try:
+        from mash_plugin.throughline.postgres import open_postgres
+    except ImportError:
+        raise missing_driver() from None
+    return open_postgres(settings, to_write=to_write)
 
 
 def store_capture(db: Database, entry: Entry) -> list[Artifact]:
@@ -97,6 +111,11 @@ def remembered_id(agent: str, session: str | None, stage: str, text: str) -> str
     return memory_id(agent, session or "", stage, text)
 
 
+def promoted_id(mem_id: str) -> str:
+    """The ID of the long-term copy of a working memory (R-205)."""
+    return memory_id("promoted", mem_id)
+
+
 def session_memories(db: Database, agent: str, session: str) -> list[Memory]:
     """Every row of a session, the newest capture first."""
     rows = db.all(sql.session_rows, {"agent": agent, "session": session})
@@ -116,6 +135,28 @@ def newest(db: Database, agent: str, stage: str) -> Iterator[Memory]:
 def count_word(db: Database, agent: str, stage: str, word: str, most: int) -> int:
     """How many rows hold a word, counted up to `most`."""
     row = db.one(sql.count_word, {"agent": agent, "stage": stage, "word": word, "most": most})
+    return int(row[0]) if row else 0
+
+
+def copy_important(db: Database, agent: str) -> int:
+    """Copy what matters into long-term memory, each row once; how many were copied."""
+    copied, wanted = 0, {"agent": agent, "least": IMPORTANT, "most": PAGE}
+    while rows := db.all(sql.important_rows, wanted):
+        with db.transaction():
+            for row in rows:
+                _copy(db, agent, row)
+        copied += len(rows)
+    return copied
+
+
+def copies(db: Database, agent: str) -> list[Row]:
+    """Promoted copies: ID, ID of the original, capture time, whether the original is missing."""
+    return db.all(sql.copies, {"agent": agent})
+
+
+def count_overdue(db: Database, agent: str, before: int) -> int:
+    """How many working memories were captured before a time."""
+    row = db.one(sql.count_overdue, {"agent": agent, "before": before})
     return int(row[0]) if row else 0
 
 
@@ -187,8 +228,37 @@ def _insert(db: Database, entry: Entry, artifact: Artifact, mem_id: str, key: st
         "source_mem_id": None,
         "words": " ".join(words),
     }
+    _put(db, row, words)
+
+
+def _copy(db: Database, agent: str, original: Row) -> None:
+    mem_id, _, category, significance, text, event_at, stored_at, session, channel = original[:9]
+    artifact_key, words, sort_at, source_kind, status = original[9:]
+    row = {
+        "mem_id": promoted_id(mem_id),
+        "agent": agent,
+        "stage": "long_term",
+        "category": category,
+        "significance": significance,
+        "text": text,
+        "event_at": event_at,
+        "stored_at": stored_at,
+        "sort_at": sort_at,
+        "session": session,
+        "channel": channel,
+        "source_kind": source_kind,
+        "artifact_key": artifact_key,
+        "status": status,
+        "source_mem_id": mem_id,
+        "words": words,
+    }
+    _put(db, row, words.split(" "))
+
+
+def _put(db: Database, row: dict[str, object], words: list[str]) -> None:
     db.run(sql.insert_memory, row)
-    db.run_many(sql.insert_word, _word_rows(entry.agent, mem_id, entry.stage, sort_at, words))
+    place = {key: row[key] for key in ("agent", "stage", "sort_at", "mem_id")}
+    db.run_many(sql.insert_word, [{**place, "word": word} for word in listed_words(words)])
 
 
 def _delete(db: Database, agent: str, row: Row) -> None:

@@ -2,16 +2,22 @@
 
 import json
 import os
+import sqlite3
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from mash_plugin.throughline.artifacts import Source
+from mash_plugin.throughline.database import FILE
 from mash_plugin.throughline.settings import Settings, read_settings
+
+if TYPE_CHECKING:
+    from tests.support.postgres import Server
 
 NOW = 1_791_046_800_000
 """2026-10-03T17:00:00Z: an hour after the chat of the specification."""
@@ -36,6 +42,18 @@ class Workspace:
 
     folder: Path
     environment: dict[str, str] = field(default_factory=dict)
+    server: "Server | None" = None
+
+    def rows(self, query: str = "SELECT * FROM mm_memories") -> list[tuple[Any, ...]]:
+        """What the store holds, past every rule of who may see what."""
+        if self.server is not None:
+            return self.server.run(query)
+        connection = sqlite3.connect(self.folder / FILE)
+        try:
+            with connection:
+                return connection.execute(query).fetchall()
+        finally:
+            connection.close()
 
     @property
     def path(self) -> str:
@@ -91,12 +109,35 @@ class Workspace:
         return str(json.loads(done.out)["text"])
 
 
+both = pytest.mark.parametrize("backend", ["file", "postgres"], indirect=True)
+"""Run a test on SQLite and on a real Postgres server."""
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator["Server"]:
+    """One server for all tests, with an empty database named memory."""
+    from tests.support.postgres import running_server
+
+    with running_server() as server:
+        yield server
+
+
 @pytest.fixture
-def workspace(tmp_path: Path) -> Workspace:
+def backend(request: pytest.FixtureRequest) -> str:
+    """The file backend unless `both` says otherwise."""
+    return str(getattr(request, "param", "file"))
+
+
+@pytest.fixture
+def workspace(tmp_path: Path, backend: str, request: pytest.FixtureRequest) -> Workspace:
     folder = tmp_path / "workspace"
     folder.mkdir()
-    environment = {"MASH_TESTING": "1", "MM_TEST_NOW_MS": str(NOW), "MM_BACKEND": "file"}
-    return Workspace(folder, environment)
+    environment = {"MASH_TESTING": "1", "MM_TEST_NOW_MS": str(NOW), "MM_BACKEND": backend}
+    workspace = Workspace(folder, environment)
+    if backend == "postgres":
+        workspace.server = request.getfixturevalue("postgres")
+        workspace.server.use(folder, AGENT)
+    return workspace
 
 
 def lines_of(*messages: tuple[str, str]) -> str:

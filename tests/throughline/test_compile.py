@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.throughline.conftest import CHAT, NOW, lines_of
+from tests.throughline.conftest import CHAT, NOW, both, lines_of
 
 DECISION = "Decided to hold Zephyr's November invoice until the address is fixed."
 BOTH = {"MM_WORKING_COMPILE": "1", "MM_WORKING_AUTO_REFRESH": "1"}
@@ -25,6 +25,7 @@ def remember(workspace, **arguments):
     return workspace.call("mm_remember", **arguments)
 
 
+@both
 @pytest.mark.spec("R-216", "R-218")
 def test_a_drained_decision_brings_the_recent_section(workspace):
     keep(workspace, CHAT, **BOTH)
@@ -33,6 +34,7 @@ def test_a_drained_decision_brings_the_recent_section(workspace):
     assert f"- 2026-10-03 [decision] {DECISION}\n" in text
 
 
+@both
 @pytest.mark.spec("R-216")
 def test_after_two_days_it_is_gone_at_the_next_rebuild(workspace):
     keep(workspace, CHAT, **BOTH)
@@ -49,6 +51,7 @@ def test_without_the_section_the_file_is_rebuilt_without_it(workspace):
     assert "Recent" not in compiled(workspace)
 
 
+@both
 @pytest.mark.spec("R-217")
 def test_working_memories_alone_rebuild_nothing_but_a_long_term_one_does(workspace):
     keep(workspace, CHAT, MM_WORKING_COMPILE="1")
@@ -81,6 +84,7 @@ def test_a_completed_tool_action_rebuilds_it(workspace, status, is_rebuilt):
     assert (workspace.folder / "MEMORY.md").exists() is is_rebuilt
 
 
+@both
 @pytest.mark.spec("R-218")
 def test_it_is_rebuilt_once_a_minute_and_what_came_too_early_is_made_up_for(workspace):
     keep(workspace, CHAT, **BOTH)

@@ -2,13 +2,12 @@
 
 import json
 import re
-import sqlite3
 
 import pytest
 
 from mash_plugin.throughline.matching import matches, row_words, terms_of
 from tests.privacy.samples import SAMPLES
-from tests.throughline.conftest import AGENT, CHAT, SESSION, lines_of
+from tests.throughline.conftest import AGENT, CHAT, SESSION, both, lines_of
 
 NOTHING = (
     "No memories found (agent: support-bot, budget: 50, filters: query=Zephyr,"
@@ -29,12 +28,14 @@ def drained(workspace):
     return workspace
 
 
+@both
 @pytest.mark.spec("R-206", "R-197")
 def test_a_normal_search_leaves_working_memories_out(drained):
     assert drained.call("mm_search", query="Zephyr") == NOTHING
     assert drained.call("mm_search", query="Zephyr", memory_stage="long_term") == NOTHING
 
 
+@both
 @pytest.mark.spec("R-207", "R-208", "R-205", "R-210")
 def test_a_working_search_shows_a_table_and_what_it_left_out(drained):
     text = drained.call("mm_search", query="Zephyr", memory_stage="working")
@@ -57,6 +58,7 @@ def test_a_working_search_shows_a_table_and_what_it_left_out(drained):
     assert f"- `{found[1]}` [keyline-m3-l0]" in session
 
 
+@both
 @pytest.mark.spec("R-212", "R-190", "R-192")
 def test_a_session_is_read_back_to_the_byte(drained):
     text = drained.call("mm_session_recall", session_id=SESSION)
@@ -74,6 +76,7 @@ def test_a_session_is_read_back_to_the_byte(drained):
     assert ids == ["67972889db456ffe", "c611252db25ecbd6", "76105ad2c0a9b0cf"]
 
 
+@both
 @pytest.mark.spec("R-212", "R-213", "R-197")
 def test_another_agent_sees_nothing(drained):
     assert drained.call("mm_session_recall", agent="other-bot", session_id=SESSION) == (
@@ -85,18 +88,21 @@ def test_another_agent_sees_nothing(drained):
     assert drained.drain(agent="other-bot").out.startswith("consolidate: 0 drained")
 
 
+@both
 @pytest.mark.spec("R-184")
 def test_another_process_elsewhere_finds_it(drained, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert "Decided to hold" in drained.call("mm_search", query="zephyr", memory_stage="working")
 
 
+@both
 @pytest.mark.spec("R-208")
 def test_a_working_search_without_a_hit_says_so_and_still_tells_of_the_other(drained):
     text = drained.call("mm_search", query="unicorn", memory_stage="working")
     assert text == NOTHING.replace("Zephyr", "unicorn")[:-1] + ", memory_stage=working)" + FOOTER
 
 
+@both
 @pytest.mark.spec("R-208", "R-209")
 def test_long_term_matches_are_counted_and_any_shows_both(drained):
     drained.call("mm_remember", text="Zephyr | likes\nmail.", significance=0.9)
@@ -133,6 +139,7 @@ def test_all_words_of_a_query_must_be_in_the_text_or_name_the_channel(query, is_
     assert matches(terms_of(query), " ".join(row)) is is_found
 
 
+@both
 def test_filters_and_budget_bound_what_is_shown(drained):
     everything = drained.call("mm_search", memory_stage="working")
     assert "| 3 entries |" in everything
@@ -143,6 +150,7 @@ def test_filters_and_budget_bound_what_is_shown(drained):
     assert "Decided" not in some
 
 
+@both
 @pytest.mark.spec("R-214")
 def test_an_agent_remembers_in_a_session_and_numbers_are_given(drained):
     told = {"memory_stage": "working", "session_id": SESSION, "channel": "telegram:dm"}
@@ -188,12 +196,10 @@ def test_a_wrong_call_is_told_with_the_field(workspace, tool, arguments, why):
     assert workspace.queued == []
 
 
+@both
 @pytest.mark.spec("R-177")
 def test_a_credential_that_slipped_in_is_masked_in_every_text(drained):
-    connection = sqlite3.connect(drained.folder / "memories.db")
-    with connection:
-        connection.execute("UPDATE mm_memories SET text = ?", (f"Zephyr's key {SECRET}",))
-    connection.close()
+    drained.rows(f"UPDATE mm_memories SET text = 'Zephyr key {SECRET}'")  # noqa: S608
     for text in (
         drained.call("mm_search", query="Zephyr", memory_stage="working"),
         drained.call("mm_search", query="Zephyr", memory_stage="any"),

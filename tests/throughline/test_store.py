@@ -7,17 +7,9 @@ import pytest
 from mash_plugin.errors import StoreDamaged, UpgradeNeeded
 from mash_plugin.throughline import queue
 from mash_plugin.throughline.database import FILE, open_file
-from tests.throughline.conftest import AGENT, CHAT, NOW, SESSION, lines_of
+from tests.throughline.conftest import AGENT, CHAT, NOW, SESSION, both, lines_of
 
 HOUR = 3_600_000
-
-
-def rows_of(workspace, query="SELECT * FROM mm_memories"):
-    connection = sqlite3.connect(workspace.folder / FILE)
-    try:
-        return connection.execute(query).fetchall()
-    finally:
-        connection.close()
 
 
 def keep(workspace, text, at=NOW, **environment):
@@ -32,10 +24,11 @@ def promote(workspace, at, **environment):
     return workspace.run("consolidate", *where, MM_TEST_NOW_MS=str(at), **environment)
 
 
+@both
 @pytest.mark.spec("R-204", "R-189", "R-205")
 def test_a_grown_session_has_its_new_summary_and_its_best_four_lines(workspace):
     keep(workspace, CHAT)
-    before = {row[0] for row in rows_of(workspace)}
+    before = {row[0] for row in workspace.rows()}
     more = [("assistant", f"Decided to use berth {n}.") for n in range(4)]
     done = keep(workspace, CHAT + lines_of(*more), at=NOW + HOUR)
     assert done.out == "consolidate: 5 drained, 0 already stored, 0 failed\n"
@@ -45,15 +38,16 @@ def test_a_grown_session_has_its_new_summary_and_its_best_four_lines(workspace):
     ]
     assert "9 messages" in told[1]
     assert told[1].split("`")[1] in before
-    assert rows_of(workspace, "SELECT COUNT(*) FROM mm_memories") == [(5,)]
-    words = rows_of(workspace, "SELECT word FROM mm_words WHERE word = 'zephyr'")
+    assert workspace.rows("SELECT COUNT(*) FROM mm_memories") == [(5,)]
+    words = workspace.rows("SELECT word FROM mm_words WHERE word = 'zephyr'")
     assert words == []
 
 
+@both
 def test_a_known_line_keeps_its_time_when_the_session_grows(workspace):
     keep(workspace, CHAT)
     keep(workspace, CHAT + lines_of(("assistant", "Decided to use berth 1.")), at=NOW + HOUR)
-    stored = dict(rows_of(workspace, "SELECT artifact_key, stored_at FROM mm_memories"))
+    stored = dict(workspace.rows("SELECT artifact_key, stored_at FROM mm_memories"))
     assert stored == {
         "summary": NOW + HOUR,
         "keyline-m2-l0": NOW,
@@ -65,12 +59,13 @@ def test_a_known_line_keeps_its_time_when_the_session_grows(workspace):
 def test_a_key_line_that_changed_at_its_place_is_replaced(workspace):
     keep(workspace, lines_of(("assistant", "Decided to sell the boat.")))
     keep(workspace, lines_of(("assistant", "Decided to keep the boat.")))
-    texts = [row for (row,) in rows_of(workspace, "SELECT text FROM mm_memories")]
+    texts = [row for (row,) in workspace.rows("SELECT text FROM mm_memories")]
     assert "Decided to keep the boat." in texts
     assert len(texts) == 2
     assert b"sell" not in (workspace.folder / FILE).read_bytes()
 
 
+@both
 def test_the_last_capture_holds_when_several_of_a_session_wait(workspace):
     for text in ("Decided to sell.", "Decided to keep.", "Decided to sell."):
         workspace.capture(workspace.write(lines_of(("assistant", text))))
@@ -79,16 +74,18 @@ def test_the_last_capture_holds_when_several_of_a_session_wait(workspace):
     assert "Decided to sell." in workspace.call("mm_session_recall", session_id=SESSION)
 
 
+@both
 @pytest.mark.spec("R-215")
 def test_with_everything_off_nothing_ever_expires(workspace):
     keep(workspace, CHAT)
     year = NOW + 366 * 24 * HOUR
     assert promote(workspace, year).out == "consolidate: 0 promoted, 0 expired\n"
     assert workspace.drain(MM_TEST_NOW_MS=str(year)).code == 0
-    assert len(rows_of(workspace)) == 3
+    assert len(workspace.rows()) == 3
     assert not (workspace.folder / "MEMORY.md").exists()
 
 
+@both
 @pytest.mark.spec("R-220", "R-221")
 @pytest.mark.parametrize(
     ("age_min", "hours", "left"),
@@ -101,8 +98,8 @@ def test_working_memories_expire_by_the_time_since_their_capture(workspace, age_
         on["MM_WORKING_TTL_HOURS"] = hours
     done = promote(workspace, NOW + age_min * 60_000, **on)
     assert done.out == f"consolidate: 0 promoted, {3 - left} expired\n"
-    assert len(rows_of(workspace)) == left
-    assert bool(rows_of(workspace, "SELECT 1 FROM mm_words")) is bool(left)
+    assert len(workspace.rows()) == left
+    assert bool(workspace.rows("SELECT 1 FROM mm_words")) is bool(left)
 
 
 @pytest.mark.spec("R-220")
@@ -113,7 +110,7 @@ def test_a_time_limit_without_meaning_is_refused_and_nothing_expires(workspace, 
     done = promote(workspace, NOW + 1000 * HOUR, **on)
     assert done.code == 2
     assert "MM_WORKING_TTL_HOURS" in done.err
-    assert len(rows_of(workspace)) == 3
+    assert len(workspace.rows()) == 3
 
 
 @pytest.mark.spec("R-221")
@@ -122,17 +119,17 @@ def test_copying_on_the_file_backend_stops_with_a_hint_and_nothing_expires(works
     done = promote(workspace, NOW + 1000 * HOUR, MM_WORKING_PROMOTE="1")
     assert done.code == 2
     assert "MM_WORKING_COPY_PROMOTE=0" in done.err
-    assert len(rows_of(workspace)) == 3
+    assert len(workspace.rows()) == 3
 
 
 @pytest.mark.spec("R-201")
 def test_the_environment_wins_over_the_file_but_off_in_either_means_off(workspace):
     table = "[throughline]\nworking_promote = true\nworking_compile = true\nworking_ttl_hours = 5\n"
     (workspace.folder / "config.toml").write_text(table)
-    assert workspace.settings[2:] == (True, False, True, True, 5)
+    assert workspace.settings[2:7] == (True, False, True, True, 5)
     workspace.environment |= {"MM_WORKING_PROMOTE": "off", "MM_WORKING_TTL_HOURS": "7"}
     workspace.environment |= {"MM_WORKING_COPY_PROMOTE": "no", "MM_WORKING_AUTO_REFRESH": "Yes"}
-    assert workspace.settings[2:] == (True, True, False, False, 7)
+    assert workspace.settings[2:7] == (True, True, False, False, 7)
 
 
 def test_a_backend_or_a_file_without_meaning_is_an_error_of_usage(workspace):

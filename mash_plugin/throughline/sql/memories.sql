@@ -40,7 +40,7 @@ WHERE agent_id = :agent AND stage = :stage AND word = :word AND sort_at = :sort_
 SELECT COUNT(*) FROM (
   SELECT 1 FROM mm_words
   WHERE agent_id = :agent AND stage = :stage AND word = :word
-  LIMIT :most) AS some;
+  LIMIT :most) AS held;
 
 -- name: rows_with_word
 -- A page of the rows that hold either word, the newest first.
@@ -89,3 +89,31 @@ INSERT INTO mm_state (agent_id, last_rebuild_at, rebuild_wanted)
 VALUES (:agent, :last_rebuild_at, :rebuild_wanted)
 ON CONFLICT (agent_id) DO UPDATE
 SET last_rebuild_at = excluded.last_rebuild_at, rebuild_wanted = excluded.rebuild_wanted;
+
+-- name: important_rows
+-- What promotion copies: working rows that matter and have no copy yet.
+SELECT mem_id, stage, category, significance, text, event_at, stored_at, session_id, channel,
+  artifact_key, words, sort_at, source_kind, status
+FROM mm_memories AS m
+WHERE agent_id = :agent AND stage = 'working'
+  AND (significance >= :least OR category IN ('commitment', 'deadline'))
+  AND NOT EXISTS (
+    SELECT 1 FROM mm_memories AS c WHERE c.agent_id = :agent AND c.source_mem_id = m.mem_id)
+ORDER BY stored_at, mem_id
+LIMIT :most;
+
+-- name: copies
+-- Every promoted copy, and whether its original is gone without a later capture of the session.
+SELECT c.mem_id, c.source_mem_id, c.stored_at,
+  NOT EXISTS (
+    SELECT 1 FROM mm_memories AS o
+    WHERE o.agent_id = :agent AND o.stage = 'working'
+      AND (o.mem_id = c.source_mem_id
+        OR (o.session_id = c.session_id AND o.stored_at > c.stored_at))) AS is_orphan
+FROM mm_memories AS c
+WHERE c.agent_id = :agent AND c.source_mem_id IS NOT NULL
+ORDER BY c.stored_at, c.mem_id;
+
+-- name: count_overdue
+SELECT COUNT(*) FROM mm_memories
+WHERE agent_id = :agent AND stage = 'working' AND stored_at < :before;

@@ -1,0 +1,49 @@
+"""`meaning-memory setup-postgres`: the schema, and a login of its own for each agent."""
+
+import sys
+
+import click
+
+from mash_plugin.cli.capture import check_name
+
+LONGEST_DSN = 65_536
+
+
+@click.command("setup-postgres")
+@click.option(
+    "--admin-dsn",
+    required=True,
+    metavar="-",
+    help="Always -: an administrator's connection string is read from standard input.",
+)
+@click.option("--agent", required=True, callback=check_name, metavar="NAME", help="Whose login.")
+@click.option(
+    "--config-dir",
+    envvar="MM_CONFIG_DIR",
+    required=True,
+    metavar="DIR",
+    help="Where the login is written: DIR/postgres.dsn, readable by you alone.",
+)
+@click.option("--new-password", is_flag=True, help="Replace the password of a login that exists.")
+def setup_postgres(admin_dsn: str, agent: str, config_dir: str, new_password: bool) -> None:
+    """Prepare a Postgres database for one agent; run it once for each, and after an upgrade.
+
+    The login that it makes sees the rows of its agent alone, also in plain SQL and whatever
+    it sets. Away from this machine the connection string needs sslmode=verify-full. Passwords
+    come from standard input, PGPASSFILE or a file with mode 0600, never from an argument.
+    """
+    if admin_dsn != "-":
+        raise click.UsageError(
+            "--admin-dsn takes - alone: arguments are seen by everybody on this machine."
+            " Pipe the connection string in: meaning-memory setup-postgres --admin-dsn - < FILE."
+        )
+    from mash_plugin.throughline.dsn import missing_driver
+
+    try:
+        from mash_plugin.throughline.setup_postgres import set_up
+    except ImportError:
+        raise missing_driver() from None
+    dsn = sys.stdin.read(LONGEST_DSN).strip()
+    if not dsn:
+        raise click.UsageError("Standard input held no connection string.")
+    click.echo(str(set_up(dsn, agent, config_dir, new_password=new_password)))

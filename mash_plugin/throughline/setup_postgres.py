@@ -1,0 +1,185 @@
+"""Set up Postgres for one agent: schema, migrations, and a login that sees its rows alone.
+
+Run as an administrator of the database; everything may be run again.
+"""
+
+import os
+import re
+import secrets
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from psycopg.conninfo import make_conninfo
+from psycopg.sql import SQL, Identifier, Literal
+
+from mash_plugin.errors import InvalidArgument, UpgradeNeeded
+from mash_plugin.throughline.artifacts import memory_id
+from mash_plugin.throughline.dsn import FILE, SCHEMA, connection_options, parsed, place_of
+from mash_plugin.throughline.postgres import (
+    MIGRATIONS,
+    Connection,
+    connect,
+    open_postgres,
+    schema_number,
+    scripts,
+    told,
+)
+from mash_plugin.throughline.settings import Settings
+
+OWNER, AGENTS = "mm_owner", "mm_agent"
+_KEPT = ("host", "hostaddr", "port", "dbname", "sslmode", "sslrootcert")
+"""What an agent's connection has in common with the administrator's."""
+_ONE_AT_A_TIME = 0x6D6D_0001
+
+
+class SetUp(NamedTuple):
+    """What one run did."""
+
+    place: str
+    role: str
+    file: str
+    migrated: int
+    is_new_login: bool
+
+    def __str__(self) -> str:
+        login = "made" if self.is_new_login else "kept"
+        return (
+            f"setup-postgres: {self.place}: {self.migrated} migration(s) run,"
+            f" login {self.role} {login}, its connection is in {self.file}"
+        )
+
+
+def role_of(agent: str) -> str:
+    """The login of an agent: readable, and never that of another agent."""
+    readable = re.sub(r"[^a-z0-9]+", "_", agent.lower()).strip("_")[:40]
+    return f"mm_{readable}_{memory_id('login', agent)[:8]}"
+
+
+def set_up(admin_dsn: str, agent: str, config_dir: str, *, new_password: bool = False) -> SetUp:
+    """Bring the schema up to date and give the agent its login; the file is written before.
+
+    Raises InvalidArgument where the login exists and the file that holds its password does not.
+    """
+    options = connection_options(admin_dsn, os.environ, is_read_only=False)
+    place, file = place_of(options), os.path.join(config_dir, FILE)
+    admin = connect(options)
+    with told(place), admin, admin.transaction():
+        admin.execute("SELECT pg_advisory_xact_lock(%s)", (_ONE_AT_A_TIME,))
+        _make_roles(admin)
+        migrated = _migrate(admin, place)
+        is_new = _make_login(admin, agent, file, options, new_password=new_password)
+    # Through the agent's own eyes: it is told now, not in the night, when this login cannot work.
+    open_postgres(Settings(config_dir, "postgres", dsn_file=file), to_write=True).close()
+    return SetUp(place, role_of(agent), file, migrated, is_new)
+
+
+def _make_roles(admin: Connection) -> None:
+    for role in (OWNER, AGENTS):
+        if not _exists(admin, role):
+            admin.execute(SQL("CREATE ROLE {} NOLOGIN NOINHERIT").format(Identifier(role)))
+    if admin.execute("SELECT pg_has_role(%s, 'MEMBER')", (OWNER,)).fetchone() != (True,):
+        admin.execute(SQL("GRANT {} TO CURRENT_USER").format(Identifier(OWNER)))
+    schema, owner = Identifier(SCHEMA), Identifier(OWNER)
+    admin.execute(SQL("CREATE SCHEMA IF NOT EXISTS {} AUTHORIZATION {}").format(schema, owner))
+    admin.execute(SQL("REVOKE ALL ON SCHEMA {} FROM PUBLIC").format(schema))
+    admin.execute(SQL("GRANT USAGE ON SCHEMA {} TO {}").format(schema, Identifier(AGENTS)))
+
+
+def _migrate(admin: Connection, place: str) -> int:
+    """Run what is missing as the owner; how many migrations."""
+    admin.execute(SQL("SET LOCAL ROLE {}").format(Identifier(OWNER)))
+    # Named: with pg_catalog first, a bare CREATE TABLE would go there.
+    admin.execute(SQL("SET LOCAL search_path = {}, pg_temp").format(Identifier(SCHEMA)))
+    admin.execute("CREATE TABLE IF NOT EXISTS mm_schema (version INTEGER PRIMARY KEY)")
+    row = admin.execute("SELECT coalesce(max(version), 0) FROM mm_schema").fetchone()
+    current = int(row[0]) if row else 0
+    if current > schema_number():
+        raise UpgradeNeeded(
+            f"{place} has schema {current}, this version knows {schema_number()}; upgrade mash."
+        )
+    missing = scripts()[current:]
+    for number, name in enumerate(missing, current + 1):
+        with open(os.path.join(MIGRATIONS, name), "rb") as script:
+            admin.execute(script.read())
+        admin.execute("INSERT INTO mm_schema (version) VALUES (%s)", (number,))
+    return len(missing)
+
+
+def _make_login(
+    admin: Connection, agent: str, file: str, options: Mapping[str, str], *, new_password: bool
+) -> bool:
+    """Whether the agent got a new password. Runs as the owner, and again as the administrator."""
+    role = role_of(agent)
+    admin.execute(
+        "INSERT INTO mm_agents (role_name, agent_id) VALUES (%s, %s) ON CONFLICT DO NOTHING",
+        (role, agent),
+    )
+    admin.execute("RESET ROLE")
+    is_there = _exists(admin, role)
+    if is_there and not new_password:
+        _refuse_other_login(file, role)
+    name = Identifier(role)
+    if not is_there:
+        admin.execute(SQL("CREATE ROLE {} LOGIN").format(name))
+        admin.execute(SQL("GRANT {} TO {}").format(Identifier(AGENTS), name))
+    admin.execute(
+        SQL("ALTER ROLE {} NOSUPERUSER NOBYPASSRLS NOCREATEDB NOCREATEROLE").format(name)
+        if _is_superuser(admin)
+        else SQL("ALTER ROLE {} NOCREATEDB NOCREATEROLE").format(name)
+    )
+    admin.execute(
+        SQL("ALTER ROLE {} SET search_path = pg_catalog, {}, pg_temp").format(
+            name, Identifier(SCHEMA)
+        )
+    )
+    if is_there and not new_password:
+        return False
+    password = secrets.token_urlsafe(24)
+    # Only a hash of it goes to the server, whose log may keep statements.
+    verifier = admin.pgconn.encrypt_password(password.encode(), role.encode(), b"scram-sha-256")
+    admin.execute(SQL("ALTER ROLE {} PASSWORD {}").format(name, Literal(verifier.decode())))
+    kept = {key: options[key] for key in _KEPT if options.get(key)}
+    kept.setdefault("dbname", admin.info.dbname)
+    write_private(file, make_conninfo("", **kept, user=role, password=password) + "\n")
+    return True
+
+
+def write_private(file: str, text: str) -> None:
+    """Write a file that only its owner can read, whole or not at all."""
+    os.makedirs(os.path.dirname(file), 0o700, exist_ok=True)
+    temporary = f"{file}.{secrets.token_hex(4)}"
+    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as out:
+            out.write(text)
+            out.flush()
+            os.fsync(out.fileno())
+        os.replace(temporary, file)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
+def _refuse_other_login(file: str, role: str) -> None:
+    try:
+        with open(file, encoding="utf-8") as found:
+            user = parsed(found.read().strip()).get("user")
+    except FileNotFoundError:
+        user = None
+    if user != role:
+        raise InvalidArgument(
+            f"The login {role} exists, but {file} "
+            + ("is missing" if user is None else f"holds that of {user}")
+            + ". Give the --config-dir that has it, or --new-password; the former password"
+            " then stops working everywhere."
+        )
+
+
+def _exists(admin: Connection, role: str) -> bool:
+    found = admin.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", (role,)).fetchone()
+    return found is not None
+
+
+def _is_superuser(admin: Connection) -> bool:
+    row = admin.execute("SELECT rolsuper FROM pg_roles WHERE rolname = current_user").fetchone()
+    return row == (True,)
