@@ -7,12 +7,9 @@ from contextlib import suppress
 from typing import Any
 
 from mash_plugin.agents import AGENTS, agent_named
-from mash_plugin.chats.project import Project, is_denied, project_of, shared_place
 from mash_plugin.chats.reading import Chat, as_chat, messages_from
-from mash_plugin.chats.switches import what_is_off
 from mash_plugin.errors import ChatNotFound, InvalidArgument, RecordsDisabled
 from mash_plugin.memory.call import Call
-from mash_plugin.memory.denied import Denied
 from mash_plugin.memory.extraction import chat_to_review, fingerprint_of
 from mash_plugin.memory.scopes import known_chat, real_folder, scope_json
 from mash_plugin.records.model import Scope
@@ -38,13 +35,12 @@ def review_plan(call: Call, request: Json) -> Json:
         with call.chats.database.reading() as db:
             rows = db.all(SQL.chats_active_since, {"since": request["since"]})
         ids = [as_chat(row).id for row in rows]
-    denied = Denied(call)
     with call.store.reading() as db:
         failed = failed_reviews(db)
     chats = []
     for chat_id in ids:
         with suppress(ChatNotFound):  # forgotten meanwhile
-            chats.append({**_planned(call, denied, chat_id), "has_failed": chat_id in failed})
+            chats.append({**_planned(call, chat_id), "has_failed": chat_id in failed})
     return {"chats": chats}
 
 
@@ -57,7 +53,6 @@ def review_chat(call: Call, request: Json) -> Json:
         raise RecordsDisabled
     scope = review_scope(known_chat(call.chats, request["chat_id"]))
     chat = chat_to_review(call, request["chat_id"], scope)
-    _refuse_uncaptured(call, chat)
     with call.chats.database.reading() as db:
         messages = [
             {"id": message.id, "by": message.author, "text": message.text}
@@ -103,13 +98,14 @@ def review_scope(chat: Chat) -> Scope:
     return Scope("chat", chat.id)
 
 
-def _planned(call: Call, denied: Denied, chat_id: str) -> Json:
+def _planned(call: Call, chat_id: str) -> Json:
     chat = known_chat(call.chats, chat_id)
     item = {"chat_id": chat.id, "title": chat.title or "", "agent": chat.source, "bytes": 0}
-    if denied.has_chat(chat) or _is_uncaptured(call, chat):
-        return {**item, "state": "left_out"}
     scope = review_scope(chat)
-    fingerprint = fingerprint_of(chat_to_review(call, chat_id, scope))
+    try:
+        fingerprint = fingerprint_of(chat_to_review(call, chat_id, scope))
+    except RecordsDisabled:  # the person left its project out
+        return {**item, "state": "left_out"}
     with call.store.reading() as db:
         reviewed = get_checkpoint(db, identity_of(db).owner, chat_id, scope)
     if reviewed and reviewed.source_fingerprint == fingerprint:
@@ -119,22 +115,3 @@ def _planned(call: Call, denied: Denied, chat_id: str) -> Json:
     size = int(row[0]) if row else 0
     state = "empty" if not size else "too_long" if size > MOST_BYTES else "due"
     return {**item, "bytes": size, "state": state}
-
-
-def _is_uncaptured(call: Call, chat: Chat) -> bool:
-    """Whether the person wants nothing saved of the project that a chat took place in."""
-    path = chat.project_path
-    if path is None:
-        return False
-    seen = Project(path, chat.repository_identity, shared_place(path))
-    if is_denied(seen, (*call.settings.no_capture, *call.settings.no_index)):
-        return True  # also where the folder is gone by now
-    off = what_is_off(project_of(path), call.settings)
-    return any(one.what in ("everything", "capture", "index") for one in off)
-
-
-def _refuse_uncaptured(call: Call, chat: Chat) -> None:
-    if _is_uncaptured(call, chat):
-        raise RecordsDisabled(
-            f"Nothing is saved of chat {chat.id}: capture is switched off for {chat.project_path}."
-        )
