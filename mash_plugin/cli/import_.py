@@ -73,7 +73,8 @@ def import_(
       rules           a CLAUDE.md or AGENTS.md
       claude-mem      the JSON that claude-mem's worker gives out
 
-    ^C leaves everything as it was. The same file is taken in once, and what you have forgotten here does not come back with it.
+    The same file is taken in once, and what you have forgotten here does not come back with it.
+    ^C leaves everything as it was.
     """
     if undo is not None:
         return _undo(undo, as_json=as_json)

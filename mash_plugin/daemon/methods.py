@@ -65,6 +65,8 @@ OWN = {
     "import_export": ("mash_plugin.daemon.transfer", "import_export"),
     "import_memory": ("mash_plugin.daemon.transfer", "import_memory"),
     "undo_import": ("mash_plugin.daemon.transfer", "undo_import"),
+    "transfer_progress": ("mash_plugin.daemon.transfer", "transfer_progress"),
+    "break_off_transfer": ("mash_plugin.daemon.transfer", "break_off_transfer"),
     "session_ledger": ("mash_plugin.daemon.sessions", "ledger"),
     "pause": ("mash_plugin.daemon.sessions", "pause"),
     "status_line": ("mash_plugin.daemon.sessions", "status_line"),
@@ -76,7 +78,7 @@ OWN = {
 PERSONS_ALONE = (
     *COMMANDS,
     *("forget_chat", "forget_project", "restore_chat", "pause"),
-    *("export", "import_export", "import_memory", "undo_import"),
+    *("export", "import_export", "import_memory", "undo_import", "break_off_transfer"),
 )
 """Neither `mash mcp` nor `mash call` passes these on."""
 METHODS = (*TOOLS, *COMMANDS, *OWN)

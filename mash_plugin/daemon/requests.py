@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from mash_plugin.daemon.hooks import Undo
     from mash_plugin.daemon.node import Node
     from mash_plugin.daemon.workers import Workers
+    from mash_plugin.transfer.meter import Meter
 
 REOPEN_AFTER_S = 5.0
 
@@ -48,6 +49,8 @@ class Requests:
         self.workers: Workers | None = None
         self.problem: MashError | None = None
         self.has_answered = False
+        self.transfers: dict[str, Meter] = {}
+        """Exports and imports under way, by the number that their command gave them."""
         self._opening = threading.Lock()
         self._tried_at = -REOPEN_AFTER_S
         self._unlogged: deque[tuple[HookFrame, int, float, str]] = deque()
@@ -143,7 +146,9 @@ class Requests:
         return self.workers is not None and self.workers.is_busy()
 
     def close(self) -> None:
-        """Finish what is queued and close the stores."""
+        """Finish what is queued and close the stores; no long transfer is waited for."""
+        for meter in list(self.transfers.values()):
+            meter.break_off()
         if self.node:
             self.start_workers().close()
             self.node.close()

@@ -1,7 +1,12 @@
-"""What `mash export` and `mash import` ask of the daemon; no tool reaches it."""
+"""What `mash export` and `mash import` ask of the daemon; no tool reaches it.
+
+An import as the person's own is the person's word for every record in the file: like the other
+changes by hand at the terminal it is done only to what was shown before, which its checksum tells.
+"""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from mash_plugin.daemon.clock import now_ms
@@ -12,9 +17,11 @@ from mash_plugin.errors import InvalidArgument
 if TYPE_CHECKING:
     from mash_plugin.memory.call import Call
     from mash_plugin.records.model import Scope
+    from mash_plugin.transfer.meter import Meter
 
 MODES = ("export", "mine", "identity")
 SCOPES = ("personal", "repository", "local_project", "chat")
+MOST_TRANSFERS = 64
 Json = dict[str, Any]
 
 
@@ -23,7 +30,8 @@ def export(requests: Requests, params: Mapping[str, Any]) -> Json:
     from mash_plugin.transfer.export import Wanted, export_store
 
     wanted = Wanted(_scopes(params.get("scopes")), params.get("masked") is True)
-    return export_store(_call(requests), _path(params), wanted)
+    with _metered(requests, params) as meter:
+        return export_store(_call(requests), _path(params), wanted, meter)
 
 
 def import_export(requests: Requests, params: Mapping[str, Any]) -> Json:
@@ -33,8 +41,40 @@ def import_export(requests: Requests, params: Mapping[str, Any]) -> Json:
     mode = params.get("mode", "export")
     if mode not in MODES:
         raise InvalidArgument(f"mode: one of {', '.join(MODES)}, not {str(mode)[:50]!r}.")
-    is_dry_run = params.get("dry_run") is True
-    return import_file(_call(requests), _path(params), mode, is_dry_run=is_dry_run)
+    is_dry_run, agreed = params.get("dry_run") is True, text_of(params, "checksum")
+    if mode == "mine" and not is_dry_run and agreed is None:
+        raise InvalidArgument(
+            "Only what the person was shown becomes the person's own: ask with dry_run first, then"
+            " give the checksum. Nothing was imported."
+        )
+    with _metered(requests, params) as meter:
+        return import_file(
+            _call(requests),
+            _path(params),
+            mode,
+            is_dry_run=is_dry_run,
+            agreed=agreed,
+            meter=meter,
+        )
+
+
+def transfer_progress(requests: Requests, params: Mapping[str, Any]) -> Json:
+    """How far the export or import of that number is; null when there is none."""
+    meter = requests.transfers.get(text_of(params, "run") or "")
+    return {"progress": meter.as_json() if meter else None}
+
+
+def break_off_transfer(requests: Requests, params: Mapping[str, Any]) -> Json:
+    """Let that export or import end with nothing changed; its own reply tells whether it did."""
+    from mash_plugin.transfer.meter import Meter
+
+    run = text_of(params, "run") or ""
+    if len(requests.transfers) < MOST_TRANSFERS:
+        # It may not have begun: what was asked first can be read last.
+        requests.transfers.setdefault(run, Meter())
+    if run in requests.transfers:
+        requests.transfers[run].break_off()
+    return {"run": run}
 
 
 def import_memory(requests: Requests, params: Mapping[str, Any]) -> Json:
@@ -56,6 +96,20 @@ def undo_import(requests: Requests, params: Mapping[str, Any]) -> Json:
     from mash_plugin.transfer.others import take_back
 
     return take_back(_call(requests), text_of(params, "id") or "")
+
+
+@contextmanager
+def _metered(requests: Requests, params: Mapping[str, Any]) -> "Iterator[Meter]":
+    from mash_plugin.transfer.meter import Meter
+
+    run = text_of(params, "run")
+    if run is None:
+        yield Meter()
+        return
+    try:
+        yield requests.transfers.setdefault(run, Meter())
+    finally:
+        requests.transfers.pop(run, None)
 
 
 def _call(requests: Requests) -> "Call":

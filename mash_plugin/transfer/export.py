@@ -23,6 +23,7 @@ from mash_plugin.store.records import (
 from mash_plugin.store.sqlite import Connection, Row
 from mash_plugin.transfer.files import new_file, warnings_about
 from mash_plugin.transfer.lines import Writer, header_of
+from mash_plugin.transfer.meter import Meter
 
 SENSITIVE = (
     "The file holds the text of records, quotes and chats as they are: keep it where nobody else"
@@ -52,14 +53,17 @@ class Wanted(NamedTuple):
         return {"scopes": scopes, "hidden": self.is_complete}
 
 
-def export_store(call: Call, path: str, wanted: Wanted) -> Json:
+def export_store(call: Call, path: str, wanted: Wanted, meter: Meter | None = None) -> Json:
     """Write the file and give it its name once it is whole; what it holds.
 
-    Raises InvalidArgument for a name that is taken or a folder that is not safe.
+    Raises InvalidArgument for a name that is taken or a folder that is not safe, InvalidState
+    when the meter breaks it off.
     """
+    meter = meter or Meter()
     shown = masking(call.settings)._replace(is_on=True) if wanted.is_masked else Masking(False)
     with new_file(path) as file, call.store.reading() as db, call.chats.database.reading() as chats:
-        writer = Writer(file)
+        meter.begin("Exporting", _size(db, chats, wanted), "lines")
+        writer = Writer(file, meter)
         _write_header(db, writer, wanted, call.now)
         _write_chats(chats, writer, wanted, shown)
         damaged = _write_records(db, writer, wanted, shown)
@@ -76,6 +80,15 @@ def export_store(call: Call, path: str, wanted: Wanted) -> Json:
         "damaged": damaged,
         "warnings": [MASKED if wanted.is_masked else SENSITIVE, *warnings_about(path)],
     }
+
+
+def _size(db: Connection, chats: Connection, wanted: Wanted) -> int:
+    """How many messages and revisions are wanted."""
+    found = (
+        chats.one(_SQL.message_count, wanted.filters),
+        db.one(_SQL.revision_count, wanted.filters),
+    )
+    return sum(row[0] for row in found if row)
 
 
 def _write_header(db: Connection, writer: Writer, wanted: Wanted, now: int) -> None:

@@ -4,8 +4,9 @@ The records and what marks the import as done commit together. The chats commit 
 process that dies in between leaves chats without records, which the next try finds known.
 """
 
+import os
 from collections.abc import Callable
-from typing import Any, BinaryIO
+from typing import Any
 
 from mash_plugin.errors import InvalidArgument, RecordsDisabled
 from mash_plugin.memory.call import Call
@@ -19,6 +20,7 @@ from mash_plugin.store.sqlite import Connection
 from mash_plugin.transfer.chats_in import ChatsIn
 from mash_plugin.transfer.files import opened
 from mash_plugin.transfer.lines import Line, Numbered, Reader
+from mash_plugin.transfer.meter import Meter
 from mash_plugin.transfer.names import Mode, Names
 from mash_plugin.transfer.private_in import PrivateIn
 from mash_plugin.transfer.records_in import Gate, RecordsIn, constrained
@@ -35,26 +37,44 @@ class _OnlyTried(Exception):
     """Everything went well, and nothing is to be kept."""
 
 
-def import_file(call: Call, path: str, mode: Mode, *, is_dry_run: bool = False) -> Json:
+def import_file(
+    call: Call,
+    path: str,
+    mode: Mode,
+    *,
+    is_dry_run: bool = False,
+    agreed: str | None = None,
+    meter: Meter | None = None,
+) -> Json:
     """Take in all of an export, or nothing; what was taken in.
 
-    The same file is taken in once: again, it is told when that was. Raises InvalidArgument with
-    the line at fault, UpgradeNeeded for a newer format, TooLarge for what no export holds.
+    The same file is taken in once: again, it is told when that was. `agreed`: the checksum of
+    the file that the person was shown. Raises InvalidArgument with the line at fault or for
+    another file than that, UpgradeNeeded for a newer format, TooLarge for what no export holds,
+    InvalidState when the meter breaks it off.
     """
+    meter = meter or Meter()
     if mode != "identity" and not call.settings.records_enabled:
         raise RecordsDisabled
     with opened(path) as file:
-        reader = Reader(file)
+        size = os.fstat(file.fileno()).st_size
+        meter.begin("Checking", size, "bytes")
+        reader = Reader(file, meter)
         _refuse_incomplete(reader.header, mode)
         for _ in reader:
             pass
         done = _earlier(call, reader, mode)
         if done is not None:
             return done
-        file.seek(0)
+        if agreed not in (None, reader.checksum):
+            raise InvalidArgument(
+                f"{path} is not the file that you were shown: it was replaced meanwhile. Nothing"
+                " was imported."
+            )
+        meter.begin("Trying" if is_dry_run else "Importing", size, "bytes")
         counts: Json = {}
         try:
-            _write(call, file, reader.checksum, mode, counts, is_dry_run=is_dry_run)
+            _write(call, reader, reader.checksum, mode, counts, is_dry_run=is_dry_run)
         except _OnlyTried:
             pass
         else:
@@ -62,16 +82,16 @@ def import_file(call: Call, path: str, mode: Mode, *, is_dry_run: bool = False) 
                 call.chats.forget_private_key()
                 finish_forgetting(call)
     result: Json = {"header": reader.header, "lines": dict(reader.counts), "counts": counts}
-    result |= {"mode": mode, "dry_run": is_dry_run, "already": None}
+    result |= {"checksum": reader.checksum, "mode": mode, "dry_run": is_dry_run, "already": None}
     return result | {"notice": RETIRE if mode == "identity" else None}
 
 
 def _write(
-    call: Call, file: BinaryIO, checksum: str, mode: Mode, counts: Json, *, is_dry_run: bool
+    call: Call, reader: Reader, checksum: str, mode: Mode, counts: Json, *, is_dry_run: bool
 ) -> None:
     with call.store.writing() as db:
         with call.chats.database.writing() as chats:
-            work = _Import(call, db, chats, Reader(file), mode, checksum)
+            work = _Import(call, db, chats, reader.again(), mode, checksum)
             work.run()
             counts |= work.counts()
             if is_dry_run:
@@ -233,6 +253,7 @@ def _earlier(call: Call, reader: Reader, mode: Mode) -> Json | None:
     return {
         "header": reader.header,
         "lines": dict(reader.counts),
+        "checksum": reader.checksum,
         "mode": mode,
         "dry_run": False,
         "already": {"import_id": row[0], "records": row[1], "imported_at": row[2]},

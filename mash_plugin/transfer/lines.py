@@ -11,6 +11,7 @@ import orjson
 
 from mash_plugin.errors import InvalidArgument, TooLarge, UpgradeNeeded
 from mash_plugin.transfer.kinds import ORDER, check_line
+from mash_plugin.transfer.meter import Meter
 
 FORMAT = 1
 LINE_BYTES = 64 << 20
@@ -24,10 +25,11 @@ Line = dict[str, Any]
 class Writer:
     """Writes lines into a gzip stream, counting and summing them."""
 
-    def __init__(self, file: BinaryIO) -> None:
+    def __init__(self, file: BinaryIO, meter: Meter | None = None) -> None:
         # Neither the name nor the time: the same memory gives the same bytes.
         self._gzip = gzip.GzipFile("", "wb", 6, file, mtime=0)
         self._sum = hashlib.sha256()
+        self._meter = meter or Meter()
         self.counts: Counter[str] = Counter()
 
     def write(self, kind: str, fields: Mapping[str, Any]) -> None:
@@ -39,6 +41,7 @@ class Writer:
         self._sum.update(data)
         self._gzip.write(data)
         self.counts[kind] += 1
+        self._meter.reach(self.counts["message"] + self.counts["revision"])
 
     def end(self) -> str:
         """Write the last line and finish the stream; the sum of all before it."""
@@ -66,14 +69,20 @@ class Reader:
     `header` is there at once, `checksum` after the last line.
     """
 
-    def __init__(self, file: BinaryIO) -> None:
+    def __init__(self, file: BinaryIO, meter: Meter | None = None) -> None:
         self._file = file
+        self._meter = meter or Meter()
         self._gzip = gzip.GzipFile(fileobj=file, mode="rb")
         self._sum = hashlib.sha256()
         self._number = self._bytes = 0
         self.counts: Counter[str] = Counter()
         self.checksum = ""
         self.header = self._header()
+
+    def again(self) -> "Reader":
+        """A reader of the same file, from its beginning."""
+        self._file.seek(0)
+        return Reader(self._file, self._meter)
 
     def __iter__(self) -> Iterator[Numbered]:
         """All lines between the header and the end, each checked for its shape and its place."""
@@ -134,7 +143,9 @@ class Reader:
                 f"Line {self._number} has more than {LINE_BYTES} bytes. Nothing was imported."
             )
         self._bytes += len(data)
-        allowed = ALWAYS_ALLOWED + MOST_BYTES_FOR_ONE * self._file.tell()
+        read = self._file.tell()
+        self._meter.reach(read)
+        allowed = ALWAYS_ALLOWED + MOST_BYTES_FOR_ONE * read
         if self._bytes > allowed:
             raise TooLarge(
                 f"Line {self._number}: the file unpacks to more than {MOST_BYTES_FOR_ONE} times its"

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.setup.terminals import on_a_terminal
 from tests.support import fake_openai
 from tests.support.fake_anthropic import FakeAnthropic
 from tests.support.fake_openai import FakeOpenAI
@@ -98,8 +99,11 @@ def test_installed_used_upgraded_exported_wiped_imported_and_left_without_a_trac
     for file in (mash.data / "backups").glob("*"):
         file.unlink()
     assert not codex_is_told(person, there, STATEMENT)
-    done = mash.mash("import", str(export), "--as-mine", "--yes")
-    assert done.code == 0, done
+    refused = mash.mash("import", str(export), "--as-mine", "--yes")
+    assert (refused.code, "asks you" in refused.err) == (2, True)
+    command = (str(mash.data / "current/bin/mash"), "import", str(export), "--as-mine")
+    code, shown = on_a_terminal(home, "y\n", *command)
+    assert code == 0, shown
     assert codex_is_told(person, there, STATEMENT)
     (record,) = json.loads(mash.mash("records", "--json").out)["records"]
     assert (record["statement"], record["review"]) == (STATEMENT, "established")

@@ -2,11 +2,15 @@
 
 import json
 import re
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from mash_plugin import client
+from mash_plugin.errors import InvalidArgument
+from mash_plugin.paths import find_paths
 from tests.setup.terminals import on_a_terminal
 from tests.store.saving import mode
 from tests.support.homes import Home
@@ -89,11 +93,57 @@ def test_an_import_is_previewed_asked_for_and_done(told: Home, machine: Home) ->
     assert code == 0, shown
     assert "Took in 1 record" in shown
     assert statements(machine) == [STATEMENT]
-    again = machine.mash("import", file, "--as-mine", "--yes")
-    assert again.code == 0
+    code, shown = on_a_terminal(machine, "", "mash", "import", file, "--as-mine")
+    assert code == 0
     assert re.fullmatch(
-        r"This was taken in .* \(1 record, import [0-9a-f]{32}\): nothing to do\.\n", again.out
+        r"This was taken in .* \(1 record, import [0-9a-f]{32}\): nothing to do\.\r\n", shown
     )
+
+
+def test_nothing_becomes_the_persons_own_without_the_person(told: Home, machine: Home) -> None:
+    file = str(told.home / "mine.gz")
+    told.mash("export", "--out", file)
+    for options in ((), ("--yes",), ("--yes", "--json")):
+        refused = machine.mash("import", file, "--as-mine", *options)
+        assert (refused.code, refused.out) == (2, ""), options
+        assert "in a terminal of your own" in refused.err
+    # The word to leave out the question is an agent's too.
+    code, shown = on_a_terminal(machine, "", "mash", "import", file, "--as-mine", "--yes")
+    assert (code, "it asks you" in shown) == (2, True)
+    tried = machine.mash("import", file, "--as-mine", "--dry-run", "--json")
+    assert json.loads(tried.out)["counts"]["records"] == 1
+    assert statements(machine) == []
+
+
+def test_the_daemon_makes_the_persons_own_only_what_was_shown(told: Home, machine: Home) -> None:
+    file = told.home / "mine.gz"
+    told.mash("export", "--out", str(file))
+    paths = find_paths({"MASH_HOME": str(machine.mash_home)})
+    request = {"path": str(file), "mode": "mine"}
+    with pytest.raises(InvalidArgument, match="Only what the person was shown"):
+        client.call("import_export", request, paths=paths)
+    shown = client.call("import_export", request | {"dry_run": True}, paths=paths)
+    file.unlink()
+    save(told, "candidate", "Something else.")
+    told.mash("export", "--out", str(file))
+    with pytest.raises(InvalidArgument, match="is not the file that you were shown"):
+        client.call("import_export", request | {"checksum": shown["checksum"]}, paths=paths)
+    assert statements(machine) == []
+
+
+def test_no_agent_replaces_the_whole_memory(told: Home, machine: Home) -> None:
+    file = str(told.home / "mine.gz")
+    told.mash("export", "--out", file)
+    backup = machine.home / "records.db"
+    shutil.copy(told.mash_home / "data" / "records.db", backup)
+    for variable, words in (
+        ("CLAUDECODE", ("import", file, "--keep-identity", "--yes")),
+        ("CODEX_THREAD_ID", ("restore", str(backup), "--yes")),
+    ):
+        refused = machine.run("mash", *words, env={variable: "1"})
+        assert (refused.code, refused.out) == (2, "")
+        assert f"this is an agent's session ({variable} is set)" in refused.err
+    assert statements(machine) == []
 
 
 @pytest.mark.spec("R-163")

@@ -229,6 +229,8 @@ def requests_to(planted: Planted) -> dict[str, list[Json]]:
             {"source": SECRET, "path": rules_of(planted)},
         ],
         "undo_import": [unknown],
+        "transfer_progress": [{"run": SECRET}],
+        "break_off_transfer": [{"run": SECRET}],
         "stop": [],  # says nothing but the number of its process
     }
 
@@ -242,6 +244,7 @@ def rules_of(planted: Planted) -> str:
 
 SHOW_NOTHING = frozenset(
     {"ping", "heartbeats", "index", "index_progress", "drain", "stop", "restore_chat", "backup"}
+    | {"transfer_progress"}
     | {"review_result", "view_days", "view_version", "view_health"}
 )
 """Methods in whose replies no text stands that somebody wrote."""

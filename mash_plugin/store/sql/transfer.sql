@@ -16,6 +16,13 @@ WHERE (:scopes IS NULL OR EXISTS (
   AND (:hidden OR hidden_at IS NULL)
 ORDER BY created_at, record_id;
 
+-- name: revision_count
+SELECT count(*) FROM records r JOIN revisions USING (record_id)
+WHERE (:scopes IS NULL OR EXISTS (
+    SELECT 1 FROM json_each(:scopes) s
+    WHERE s.value ->> 0 = r.scope_kind AND s.value ->> 1 = r.scope_value))
+  AND (:hidden OR r.hidden_at IS NULL);
+
 -- name: confirmations
 SELECT message_id, confirmed_at, session_id FROM confirmations
 WHERE record_id = :record_id AND revision = :revision ORDER BY confirmed_at, message_id;
@@ -199,6 +206,14 @@ WHERE :scopes IS NULL OR EXISTS (
     OR (s.value ->> 0 = 'local_project' AND s.value ->> 1 = project_path)
     OR (s.value ->> 0 = 'chat' AND s.value ->> 1 = chat_id))
 ORDER BY chat_no;
+
+-- name: message_count
+SELECT coalesce(sum(message_count), 0) FROM chats
+WHERE :scopes IS NULL OR EXISTS (
+  SELECT 1 FROM json_each(:scopes) s
+  WHERE (s.value ->> 0 = 'repository' AND s.value ->> 1 = repository_identity)
+    OR (s.value ->> 0 = 'local_project' AND s.value ->> 1 = project_path)
+    OR (s.value ->> 0 = 'chat' AND s.value ->> 1 = chat_id));
 
 -- name: messages
 SELECT m.message_id, m.role, m.author, m.text, m.person_text, m.is_all_typed, m.is_headless,
