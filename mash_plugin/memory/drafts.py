@@ -1,4 +1,4 @@
-"""What a request wants to save, with its words found and nothing private in it."""
+"""What a request wants to save, with its words found and nothing private in it, and its saving."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -14,6 +14,9 @@ from mash_plugin.records.authority import Cited, warnings_of
 from mash_plugin.records.duplicates import interpretation_hash
 from mash_plugin.records.model import Body, Evidence, Revision, Scope
 from mash_plugin.records.suspicion import reads_like_instruction
+from mash_plugin.store.changes import insert_record
+from mash_plugin.store.records import Head, find_live
+from mash_plugin.store.sqlite import Connection
 from mash_plugin.tokens import words
 
 TOOL_CALL_LOOKBACK = 200
@@ -136,3 +139,18 @@ def saving_session(call: Call, request: Json, cited: Sequence[Cited]) -> str | N
             if count == TOOL_CALL_LOOKBACK:
                 break
     return None
+
+
+def save_draft(call: Call, db: Connection, owner: str, draft: Draft) -> tuple[str, Head | None]:
+    """Insert the draft as a new record; its ID, or that of the live record which says the same."""
+    existing = find_live(db, owner, draft.scope, draft.same)
+    if existing is not None:
+        return existing.id, existing
+    return insert_draft(call, db, owner, draft), None
+
+
+def insert_draft(call: Call, db: Connection, owner: str, draft: Draft) -> str:
+    """Insert the draft as a new record, whatever others say; its ID."""
+    record_id, first = call.new_id(), draft.revision(1, call.now)
+    insert_record(db, record_id, owner, draft.scope, first, draft.same, tokens_of(first))
+    return record_id

@@ -12,10 +12,9 @@ from mash_plugin.errors import (
 )
 from mash_plugin.memory.call import Call
 from mash_plugin.memory.denied import Denied, refuse_saving, refuse_source
-from mash_plugin.memory.drafts import Draft, prepare
+from mash_plugin.memory.drafts import Draft, prepare, save_draft
 from mash_plugin.memory.operation import Operation
 from mash_plugin.memory.private import refuse_private, refuse_repeated
-from mash_plugin.memory.record import save_draft
 from mash_plugin.memory.scopes import chat_in_scope, known_chat, scope_json, scope_of
 from mash_plugin.records.authority import check_authority
 from mash_plugin.records.model import Scope
@@ -72,20 +71,22 @@ def extract_records(call: Call, request: Json) -> Json:
     chat = chat_to_review(call, request["chat_id"], scope)
     _refuse_changed(chat, request)
     drafts = _prepared(call, chat, scope, request["records"])
-    with call.store.writing() as db:
-        if replay := operation.replay(db):
-            return replay
+
+    def save(db: Connection) -> tuple[Json, list[str]]:
         refuse_forgotten(db, [chat.id])
         _refuse_changed(known_chat(call.chats, chat.id), request)
+        saved = [_save(call, db, operation.owner, draft) for draft in drafts]
+        reviewed = Checkpoint(request["source_fingerprint"], call.now)
+        save_checkpoint(db, operation.owner, chat.id, scope, reviewed, len(drafts))
         receipt = {
             "chat_id": chat.id,
             "source_fingerprint": request["source_fingerprint"],
-            "records": [_save(call, db, operation.owner, draft) for draft in drafts],
+            "records": saved,
             "recorded_at": call.now,
         }
-        reviewed = Checkpoint(request["source_fingerprint"], call.now)
-        save_checkpoint(db, operation.owner, chat.id, scope, reviewed, len(drafts))
-        return operation.save(db, receipt, (r["id"] for r in receipt["records"]))
+        return receipt, [one["id"] for one in saved]
+
+    return operation.once(call.store, save)
 
 
 def chat_to_review(call: Call, chat_id: str, scope: Scope) -> Chat:

@@ -1,8 +1,9 @@
 """The record that a request names: found, undamaged, and as lists show it."""
 
+from collections.abc import Mapping
 from typing import Any
 
-from mash_plugin.errors import Forgotten, NotFound, StoreDamaged
+from mash_plugin.errors import Forgotten, NotFound, RevisionConflict, StoreDamaged
 from mash_plugin.memory.call import Call
 from mash_plugin.memory.items import item_of, status_of_head
 from mash_plugin.memory.masking import masking
@@ -22,6 +23,24 @@ def visible_head(db: Connection, record_id: str) -> Head:
         raise Forgotten(
             f"Record {record_id} was forgotten by an agent and is removed for good a day later."
             " Until then the person can bring it back: `mash undo`."
+        )
+    return head
+
+
+def expected_head(db: Connection, owner: str, at: Mapping[str, Any]) -> Head:
+    """The head of that owner's record `at["id"]`, at the revision that a change was made for.
+
+    Raises NotFound, Forgotten or RevisionConflict.
+    """
+    head = visible_head(db, at["id"])
+    if head.owner != owner:
+        raise NotFound(f"There is no record {at['id']!r} of this owner; see list_records.")
+    if head.revision != at["revision"]:
+        raise RevisionConflict(
+            f"Record {head.id} is at revision {head.revision}, not {at['revision']}: read it again"
+            " and decide anew.",
+            id=head.id,
+            current_revision=head.revision,
         )
     return head
 

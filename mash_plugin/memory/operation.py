@@ -1,6 +1,6 @@
 """One operation ID with its request: recognised when it comes again (R-061 to R-065)."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from mash_plugin.errors import Forgotten, OperationConflict
@@ -11,9 +11,11 @@ from mash_plugin.store.operations import (
     operation_key,
     request_key,
 )
-from mash_plugin.store.sqlite import Connection
+from mash_plugin.store.sqlite import Connection, Database
 
 Json = dict[str, Any]
+Change = Callable[[Connection], tuple[Json, Iterable[str]]]
+"""Makes a change and tells its receipt, and the records that hold what the request said."""
 
 
 class Operation:
@@ -41,13 +43,18 @@ class Operation:
             raise OperationConflict
         return self._answer(found.receipt, replayed=True)
 
-    def save(self, db: Connection, receipt: Json, record_ids: Iterable[str]) -> Json:
-        """Keep the receipt, in the transaction of its change.
+    def once(self, database: Database, change: Change, *, may_use_reserve: bool = False) -> Json:
+        """Make the change and keep its receipt in one transaction, or answer with the first one.
 
-        `record_ids`: the records that hold what the request said; with them the receipt goes.
+        The receipt goes with the records that the change names. Raises what `replay` and the
+        change raise; nothing was saved then.
         """
-        add_receipt(db, self.identity, self.op_key, self.request_key, receipt, record_ids)
-        return self._answer(receipt, replayed=False)
+        with database.writing(may_use_reserve=may_use_reserve) as db:
+            if replay := self.replay(db):
+                return replay
+            receipt, record_ids = change(db)
+            add_receipt(db, self.identity, self.op_key, self.request_key, receipt, record_ids)
+            return self._answer(receipt, replayed=False)
 
     def _answer(self, receipt: Json, replayed: bool) -> Json:
         return {"operation_id": self.operation_id, **receipt, "replayed": replayed}

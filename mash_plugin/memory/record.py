@@ -3,31 +3,23 @@
 from collections.abc import Callable
 from typing import Any
 
-from mash_plugin.errors import (
-    DuplicateRecord,
-    NotFound,
-    RecordsDisabled,
-    RevisionConflict,
-    RuleBroken,
-)
+from mash_plugin.errors import DuplicateRecord, RecordsDisabled, RuleBroken
 from mash_plugin.memory.call import Call
 from mash_plugin.memory.denied import Denied, refuse_saving
-from mash_plugin.memory.drafts import Draft, cite, prepare, saving_session, tokens_of
+from mash_plugin.memory.drafts import Draft, cite, insert_draft, prepare, save_draft, tokens_of
 from mash_plugin.memory.forget import KEEP_HIDDEN_MS, after_removal, remove_record
-from mash_plugin.memory.heads import intact_revision, visible_head
+from mash_plugin.memory.heads import expected_head, intact_revision
 from mash_plugin.memory.items import status_of_head
+from mash_plugin.memory.links import link, unlink
 from mash_plugin.memory.operation import Operation
 from mash_plugin.memory.scopes import scope_of
 from mash_plugin.records.authority import check_authority
 from mash_plugin.records.duplicates import interpretation_hash
 from mash_plugin.records.model import Body, Revision
 from mash_plugin.records.transitions import (
-    End,
     check_created_state,
-    check_link,
     check_revision,
     check_supersede,
-    choice_of,
     counted_by_confirm,
     may_forget_at_once,
 )
@@ -36,12 +28,10 @@ from mash_plugin.store.changes import (
     add_link,
     add_revision,
     hide,
-    insert_record,
-    remove_link,
 )
 from mash_plugin.store.failpoint import failpoint
 from mash_plugin.store.operations import identity_of
-from mash_plugin.store.records import Head, find_live, get_head
+from mash_plugin.store.records import Head, get_head
 from mash_plugin.store.sqlite import Connection
 
 BACKUPS_KEEP = (
@@ -85,52 +75,40 @@ def _create(call: Call, operation: Operation, change: Json) -> Json:
     draft = prepare(call, scope, change)
     check_created_state(draft.body)
     check_authority(draft.body, draft.cites.cited)
-    with call.store.writing() as db:
-        if replay := operation.replay(db):
-            return replay
-        return _save_created(call, db, operation, change, draft)
+
+    def create(db: Connection) -> tuple[Json, list[str]]:
+        record_id, existing = save_draft(call, db, operation.owner, draft)
+        if existing is not None and change["on_duplicate"] != "reuse":
+            raise _duplicate(existing, call.now)
+        receipt = {
+            "action": "create",
+            "id": record_id,
+            "revision": existing.revision if existing else 1,
+            "reused": existing is not None,
+            "recorded_at": call.now,
+        }
+        return receipt | _warnings(draft.warnings), [record_id]
+
+    return operation.once(call.store, create)
 
 
-def _save_created(
-    call: Call, db: Connection, operation: Operation, change: Json, draft: Draft
-) -> Json:
-    record_id, existing = save_draft(call, db, operation.owner, draft)
-    if existing is not None and change["on_duplicate"] != "reuse":
-        raise DuplicateRecord(
-            f"Record {existing.id} already says this. Read it; revise it if the meaning"
-            " changed, or create with on_duplicate: reuse to point at it.",
-            id=existing.id,
-            revision=existing.revision,
-            status=status_of_head(existing, call.now),
-        )
-    receipt = {
-        "action": "create",
-        "id": record_id,
-        "revision": existing.revision if existing else 1,
-        "reused": existing is not None,
-        "recorded_at": call.now,
-    }
-    return operation.save(db, receipt | _warnings(draft.warnings), [record_id])
-
-
-def save_draft(call: Call, db: Connection, owner: str, draft: Draft) -> tuple[str, Head | None]:
-    """Insert the draft as a new record; its ID, or that of the live record which says the same."""
-    existing = find_live(db, owner, draft.scope, draft.same)
-    if existing is not None:
-        return existing.id, existing
-    record_id, first = call.new_id(), draft.revision(1, call.now)
-    insert_record(db, record_id, owner, draft.scope, first, draft.same, tokens_of(first))
-    return record_id, None
+def _duplicate(existing: Head, now: int) -> DuplicateRecord:
+    return DuplicateRecord(
+        f"Record {existing.id} already says this. Read it; revise it if the meaning"
+        " changed, or create with on_duplicate: reuse to point at it.",
+        id=existing.id,
+        revision=existing.revision,
+        status=status_of_head(existing, now),
+    )
 
 
 def _revise(call: Call, operation: Operation, change: Json) -> Json:
     head, current = _read_expected(call, operation, change["expected"])
     draft = prepare(call, head.scope, change)
     check_revision(current.body, draft.body, draft.cites.cited)
-    with call.store.writing() as db:
-        if replay := operation.replay(db):
-            return replay
-        _expect(db, operation, change["expected"])
+
+    def revise(db: Connection) -> tuple[Json, list[str]]:
+        expected_head(db, operation.owner, change["expected"])
         revision = draft.revision(head.revision + 1, call.now)
         add_revision(db, head, revision, draft.same, tokens_of(revision))
         receipt = {
@@ -139,7 +117,9 @@ def _revise(call: Call, operation: Operation, change: Json) -> Json:
             "revision": revision.revision,
             "recorded_at": call.now,
         }
-        return operation.save(db, receipt | _warnings(draft.warnings), [head.id])
+        return receipt | _warnings(draft.warnings), [head.id]
+
+    return operation.once(call.store, revise)
 
 
 def _supersede(call: Call, operation: Operation, change: Json) -> Json:
@@ -147,18 +127,13 @@ def _supersede(call: Call, operation: Operation, change: Json) -> Json:
     draft = prepare(call, head.scope, change)
     check_supersede(current.body, draft.body, draft.cites.cited)
     retired = _retired(current, draft, call.now)
-    with call.store.writing() as db:
-        if replay := operation.replay(db):
-            return replay
-        _expect(db, operation, change["expected"])
-        record_id, first = call.new_id(), draft.revision(1, call.now)
-        insert_record(
-            db, record_id, operation.owner, head.scope, first, draft.same, tokens_of(first)
-        )
+
+    def supersede(db: Connection) -> tuple[Json, list[str]]:
+        expected_head(db, operation.owner, change["expected"])
+        record_id = insert_draft(call, db, operation.owner, draft)
         failpoint("supersede_between_writes")
-        add_revision(
-            db, head, retired, interpretation_hash(head.scope, retired.body), tokens_of(retired)
-        )
+        same = interpretation_hash(head.scope, retired.body)
+        add_revision(db, head, retired, same, tokens_of(retired))
         new, old = get_head(db, record_id), get_head(db, head.id)
         assert new is not None and old is not None  # noqa: S101, PT018 - written just now
         add_link(db, new, old, "supersedes", call.now, draft.cites.session_id)
@@ -170,7 +145,9 @@ def _supersede(call: Call, operation: Operation, change: Json) -> Json:
             "superseded": {"id": head.id, "revision": retired.revision},
             "recorded_at": call.now,
         }
-        return operation.save(db, receipt | _warnings(draft.warnings), [record_id])
+        return receipt | _warnings(draft.warnings), [record_id]
+
+    return operation.once(call.store, supersede)
 
 
 def _retired(current: Revision, draft: Draft, now: int) -> Revision:
@@ -188,10 +165,9 @@ def _confirm(call: Call, operation: Operation, change: Json) -> Json:
     head, current = _read_expected(call, operation, change["expected"])
     cites = cite(call, head.scope, change)
     refuse_saving(call, head.scope, (e.chat_id for e in cites.evidence))
-    with call.store.writing() as db:
-        if replay := operation.replay(db):
-            return replay
-        head = _expect(db, operation, change["expected"])
+
+    def confirm(db: Connection) -> tuple[Json, list[str]]:
+        head = expected_head(db, operation.owner, change["expected"])
         counted = counted_by_confirm(current, status_of_head(head, call.now), cites.cited)
         evidence = tuple(e._replace(added_by="confirmation") for e in cites.evidence)
         added = add_confirmations(db, head, evidence, counted, call.now, cites.session_id)
@@ -205,12 +181,14 @@ def _confirm(call: Call, operation: Operation, change: Json) -> Json:
             "confirmations_total": confirmed.confirmations,
             "recorded_at": call.now,
         }
-        return operation.save(db, receipt, [head.id])
+        return receipt, [head.id]
+
+    return operation.once(call.store, confirm)
 
 
 def _forget(call: Call, operation: Operation, change: Json) -> Json:
     with call.store.reading() as db:
-        head = _expect(db, operation, change["expected"])
+        head = expected_head(db, operation.owner, change["expected"])
     cites = cite(call, head.scope, change)
     is_final = may_forget_at_once(_claim_of(head), cites.cited)
     receipt = {
@@ -224,93 +202,27 @@ def _forget(call: Call, operation: Operation, change: Json) -> Json:
         receipt |= _warnings([BACKUPS_KEEP])
     else:
         receipt |= {"removed_at": call.now + KEEP_HIDDEN_MS} | _warnings([HIDDEN])
-    with call.store.writing(may_use_reserve=True) as db:
-        if replay := operation.replay(db):
-            return replay
-        _expect(db, operation, change["expected"])
+
+    def forget(db: Connection) -> tuple[Json, list[str]]:
+        expected_head(db, operation.owner, change["expected"])
         if is_final:
             remove_record(db, head.id, call.now)
         else:
             hide(db, head.id, call.now, cites.session_id)
-        answer = operation.save(db, receipt, [])  # it holds no content, and outlives the record
-    if is_final:
+        return receipt, []  # it holds no content, and outlives the record
+
+    answer = operation.once(call.store, forget, may_use_reserve=True)
+    if is_final and not answer["replayed"]:
         after_removal(call)
     return answer
-
-
-def _link(call: Call, operation: Operation, change: Json) -> Json:
-    session = saving_session(call, change, ())
-    with call.store.writing() as db:
-        if replay := operation.replay(db):
-            return replay
-        source, target = _both_ends(call, db, operation, change)
-        ends = _end_of(source, call.now), _end_of(target, call.now)
-        check_link(*ends, change["relation"], operation.owner)
-        is_new = add_link(db, source, target, change["relation"], call.now, session)
-        receipt = _link_receipt(call, change) | {"reused": not is_new}
-        return operation.save(db, receipt, [source.id, target.id])
-
-
-def _unlink(call: Call, operation: Operation, change: Json) -> Json:
-    with call.store.writing() as db:
-        if replay := operation.replay(db):
-            return replay
-        source, target = _both_ends(call, db, operation, change)
-        if not remove_link(db, source.id, target.id, change["relation"]):
-            raise NotFound(
-                f"{source.id} has no link {change['relation']!r} to {target.id}; get_record shows"
-                " the links and their direction."
-            )
-        return operation.save(db, _link_receipt(call, change), [source.id, target.id])
-
-
-def _both_ends(call: Call, db: Connection, operation: Operation, change: Json) -> tuple[Head, Head]:
-    source = _expect(db, operation, change["expected"])
-    target = _expect(db, operation, change["target"])
-    for head in (source, target):
-        Denied(call).refuse_scope(head.scope)
-    return source, target
-
-
-def _link_receipt(call: Call, change: Json) -> Json:
-    return {
-        "action": change["action"],
-        **change["expected"],
-        "target": change["target"],
-        "relation": change["relation"],
-        "recorded_at": call.now,
-    }
-
-
-def _end_of(head: Head, now: int) -> End:
-    whose = choice_of(head.kind, head.decided_by)
-    return End(head.id, head.owner, head.scope, status_of_head(head, now), whose)
 
 
 def _read_expected(call: Call, operation: Operation, at: Json) -> tuple[Head, Revision]:
     """The head that a change was made for, with what it says."""
     with call.store.reading() as db:
-        head = _expect(db, operation, at)
+        head = expected_head(db, operation.owner, at)
         Denied(call).refuse_scope(head.scope)
         return head, intact_revision(call, db, head)
-
-
-def _expect(db: Connection, operation: Operation, at: Json) -> Head:
-    """The head of a record of ours at that revision.
-
-    Raises NotFound, Forgotten or RevisionConflict.
-    """
-    head = visible_head(db, at["id"])
-    if head.owner != operation.owner:
-        raise NotFound(f"There is no record {at['id']!r} of this owner; see list_records.")
-    if head.revision != at["revision"]:
-        raise RevisionConflict(
-            f"Record {head.id} is at revision {head.revision}, not {at['revision']}: read it again"
-            " and decide anew.",
-            id=head.id,
-            current_revision=head.revision,
-        )
-    return head
 
 
 def _claim_of(head: Head) -> Body:
@@ -335,6 +247,6 @@ _ACTIONS: dict[str, Callable[[Call, Operation, Json], Json]] = {
     "supersede": _supersede,
     "confirm": _confirm,
     "forget": _forget,
-    "link": _link,
-    "unlink": _unlink,
+    "link": link,
+    "unlink": unlink,
 }
