@@ -6,10 +6,12 @@ from pathlib import Path
 import apsw
 import pytest
 
-from mash_plugin.errors import LocalFailure
+from mash_plugin.errors import InvalidState, LocalFailure
+from mash_plugin.transfer.export import Wanted, export_store
+from mash_plugin.transfer.meter import Meter
 from tests.conftest import Memory
 from tests.store.faulty_vfs import FaultyVFS, faulty_vfs
-from tests.transfer.conftest import Json, a_memory, export, rows_of, take_in
+from tests.transfer.conftest import Json, a_memory, chats_of, export, lines_of, rows_of, take_in
 
 MOST = 400
 STEP = 3
@@ -51,3 +53,51 @@ def test_a_fault_at_any_call_of_an_import_leaves_nothing_or_all(
             break
     assert at > STEP
     assert "disk_full" in outcomes
+
+
+class ShortMeter(Meter):
+    """Breaks the work off after so many steps."""
+
+    def __init__(self, steps: int) -> None:
+        super().__init__()
+        self._left = steps
+
+    def reach(self, done: int) -> None:
+        self._left -= 1
+        if self._left < 0:
+            self.break_off()
+        super().reach(done)
+
+
+@pytest.mark.spec("R-161", "R-163")
+def test_an_import_that_is_broken_off_anywhere_leaves_nothing_of_it(
+    memory: Memory, told: Json, other: Memory, tmp_path: Path
+) -> None:
+    file = tmp_path / "export"
+    export(memory, file)
+    nothing = rows_of(other), chats_of(other)
+    steps = 0
+    while True:
+        try:
+            take_in(other, file, "identity", meter=ShortMeter(steps))
+            break
+        except InvalidState:
+            assert (rows_of(other), chats_of(other)) == nothing, steps
+        steps += 1
+    assert steps > 2 * len(lines_of(file))
+    assert len(rows_of(other)["records"]) == 5
+
+
+def test_an_export_that_is_broken_off_leaves_no_file(
+    memory: Memory, told: Json, tmp_path: Path
+) -> None:
+    folder = tmp_path / "out"
+    folder.mkdir()
+    meter = ShortMeter(5)
+    with pytest.raises(InvalidState):
+        export_store(memory._now(), str(folder / "export"), Wanted(), meter)
+    assert list(folder.iterdir()) == []
+    whole = Meter()
+    export_store(memory._now(), str(folder / "export"), Wanted(), whole)
+    told_of = whole.as_json()
+    assert told_of["done"] == told_of["total"] > 0
