@@ -1,10 +1,9 @@
 """What the four hooks answer. An answer never raises and never waits for a disk."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from functools import partial
-from typing import Any, NamedTuple, Protocol, TypeVar
 
 from mash_plugin.agents import agent_named
 from mash_plugin.agents.events import Agent, HookEvent
@@ -12,17 +11,13 @@ from mash_plugin.agents.payload import CHECK_SESSION, CHECK_TEXT, read_payload
 from mash_plugin.chats.project import Project, is_denied, project_of, switched_off
 from mash_plugin.daemon import clock
 from mash_plugin.daemon import hook_parts as parts
-from mash_plugin.daemon.lanes import Part
+from mash_plugin.daemon.hook_call import Hook, HookNode, Undo, take_back
 from mash_plugin.daemon.log import place_of
-from mash_plugin.memory.call import Call, Caller
+from mash_plugin.memory.call import Caller
 from mash_plugin.memory.masking import masking
 from mash_plugin.render import context, notes
 from mash_plugin.render.text import shown_bytes
-from mash_plugin.store.sessions import CHAT, HookState, SessionState
-
-T = TypeVar("T")
-Undo = list[Callable[[], None]]
-"""What takes back that something was shown, should the answer never arrive."""
+from mash_plugin.store.sessions import CHAT
 
 BUDGET_S = 0.1
 PATIENCE = 0.7
@@ -34,66 +29,6 @@ LONG_AGO = 0
 NOTE = "note"
 """The saving note among the IDs of what was shown."""
 SOURCES = ("startup", "resume", "clear", "compact", "fork")
-
-
-class HookNode(Protocol):
-    """What the hooks need of the daemon's node."""
-
-    hook_state: HookState
-    """`HookState(store, on_change)`; a worker calls its `flush(now)` soon after `on_change`."""
-
-    def call(self, caller: Caller, now: int, switches: Mapping[str, str]) -> Call: ...
-
-    on_hook_failure: Callable[[str, str], None]
-    """Logs which part of which hook's answer is missing, without content."""
-
-    def index_soon(self, agent: str, transcript_path: str) -> None:
-        """Queue this transcript for the background index; returns at once."""
-        ...
-
-    def transcript_roots(self) -> list[tuple[str, str]]: ...
-
-
-class _Hook(NamedTuple):
-    """One hook call with what it may do."""
-
-    node: HookNode
-    host: Agent
-    event: HookEvent
-    call: Call
-    session: SessionState
-    project: Project | None
-    may_capture: bool
-    may_recall: bool
-    until: float
-    """`time.monotonic()` at which the answer leaves with what it has."""
-    undo: Undo
-
-    @property
-    def scope(self) -> dict[str, str]:
-        return parts.saving_scope(self.project, self.event.agent, self.event.session_id)
-
-    @property
-    def branch(self) -> parts.Branch:
-        return parts.branch_of(
-            self.project,
-            lambda failure: self.node.on_hook_failure(self.event.name, f"branch:{failure}"),
-        )
-
-    def find(self, records: Sequence[Part[Any]], chats: Part[Any] | None) -> None:
-        """Set to work on these parts."""
-        parts.find(records, chats, self.until - BUDGET_S * PATIENCE)
-
-    def take(self, part: Part[T] | None) -> T | None:
-        """What this part found, unless it failed or is late: the other parts go without it."""
-        if part is None:
-            return None
-        value = part.value(self.until)
-        if value is None:
-            self.node.on_hook_failure(
-                self.event.name, place_of(part.error) if part.error else "late"
-            )
-        return value
 
 
 def answer(
@@ -133,12 +68,6 @@ def answer(
         return b""
 
 
-def take_back(undo: Undo) -> None:
-    """Let what an answer showed count as not shown: the answer did not arrive."""
-    while undo:
-        undo.pop()()
-
-
 def _prepare(
     node: HookNode,
     name: str,
@@ -147,7 +76,7 @@ def _prepare(
     switches: Mapping[str, str],
     until: float,
     undo: Undo,
-) -> _Hook | None:
+) -> Hook | None:
     """Note that the hook ran and find out what it may do; None where it must be silent."""
     now = clock.now_ms(switches.get("MASH_TEST_NOW_MS"))
     call = node.call(Caller(event.agent, event.session_id, event.tool_use_id), now, switches)
@@ -163,7 +92,7 @@ def _prepare(
         node.index_soon(event.agent, event.transcript_path)
     if node.hook_state.pauses.until(parts.pause_targets(project, event.session_id), now):
         return None
-    return _Hook(
+    return Hook(
         node=node,
         host=host,
         event=event,
@@ -175,6 +104,7 @@ def _prepare(
         and _may(settings.capture, "capture", off, project, settings.no_capture),
         may_recall=_may(settings.recall, "recall", off, project, settings.no_recall),
         until=until,
+        patient_until=until - BUDGET_S * PATIENCE,
         undo=undo,
     )
 
@@ -185,7 +115,7 @@ def _may(
     return setting and key not in off and not is_denied(project, denied)
 
 
-def _text(hook: _Hook) -> str:
+def _text(hook: Hook) -> str:
     match hook.event.name:
         case "SessionStart":
             return _session_start(hook)
@@ -199,7 +129,7 @@ def _text(hook: _Hook) -> str:
             return ""  # Stop and SessionEnd never speak
 
 
-def _session_start(hook: _Hook) -> str:
+def _session_start(hook: Hook) -> str:
     event, call = hook.event, hook.call
     if event.is_machine_made or event.agent_id is not None:
         return ""
@@ -224,7 +154,7 @@ def _session_start(hook: _Hook) -> str:
 
 
 def _full_block(
-    hook: _Hook, records: parts.Records, own: parts.Records, hints: list[context.ChatHint]
+    hook: Hook, records: parts.Records, own: parts.Records, hints: list[context.ChatHint]
 ) -> str:
     """The block without what another start brings to the same prompt."""
     session, tools = hook.session, hook.host.TOOL_PREFIX
@@ -240,10 +170,10 @@ def _full_block(
         session.told_to_cite_by = "start" if note and note in text else None
     if note and note in text:
         session.shown_since_prompt.add(NOTE)
-    return _noted(hook, [*records, *own], hints, text)
+    return hook.noted([*records, *own], hints, text)
 
 
-def _subagent_start(hook: _Hook) -> str:
+def _subagent_start(hook: Hook) -> str:
     """What the person settled for the project, once for each subagent, where it is wanted."""
     event, call = hook.event, hook.call
     if not (call.settings.subagents and hook.may_recall and event.agent_id):
@@ -252,11 +182,11 @@ def _subagent_start(hook: _Hook) -> str:
     hook.find([found], None)
     records = hook.take(found) or []
     ids = [record["id"] for record in records]
-    new = _claim(hook, "", ids)
+    new = hook.claim("", ids)
     return context.subagent_start([record for record in records if record["id"] in new])
 
 
-def _resumed(hook: _Hook, told_at: int) -> str:
+def _resumed(hook: Hook, told_at: int) -> str:
     """What changed since: the rest still stands in the session's context."""
     if not hook.may_recall:
         return ""
@@ -268,22 +198,10 @@ def _resumed(hook: _Hook, told_at: int) -> str:
     state, session_id = hook.node.hook_state, hook.event.session_id
     state.note_block(session_id, hook.call.now)
     hook.undo.append(partial(state.give_back_block, session_id, "resume", told_at))
-    return _noted(hook, changed, [], context.resumed(changed))
+    return hook.noted(changed, [], context.resumed(changed))
 
 
-def _noted(hook: _Hook, records: parts.Records, chats: list[context.ChatHint], text: str) -> str:
-    """The text; what of these stands in it counts as shown to the session (`mash log`)."""
-    ids = [r["id"] for r in records if r["id"] in text]
-    ids += [f"{CHAT}{c.id}" for c in chats if c.id in text]
-    if ids:
-        state, session_id = hook.node.hook_state, hook.event.session_id
-        state.note_shown(session_id, ids, hook.call.now)
-        hook.undo.append(partial(state.take_back, session_id, "", "", ids))
-        hook.session.shown_since_prompt.update(ids)
-    return text
-
-
-def _prompt_submit(hook: _Hook) -> str:
+def _prompt_submit(hook: Hook) -> str:
     event, now = hook.event, hook.call.now
     if event.is_machine_made:
         return ""
@@ -309,7 +227,7 @@ def _prompt_submit(hook: _Hook) -> str:
     return _note(hook, is_lasting, is_due, before is not None)
 
 
-def _note(hook: _Hook, is_lasting: bool, is_due: bool, was_told: bool) -> str:
+def _note(hook: Hook, is_lasting: bool, is_due: bool, was_told: bool) -> str:
     """The note that is due; how to cite, most of its text, is said once for each in a context."""
     tools, session_id = hook.host.TOOL_PREFIX, hook.event.session_id
     told_by = hook.session.told_to_cite_by
@@ -323,7 +241,7 @@ def _note(hook: _Hook, is_lasting: bool, is_due: bool, was_told: bool) -> str:
     return word(tools, session_id, hook.scope)
 
 
-def _file_read(hook: _Hook) -> str:
+def _file_read(hook: Hook) -> str:
     event, call, project = hook.event, hook.call, hook.project
     if not call.settings.file_recall or project is None:
         return ""
@@ -348,10 +266,10 @@ def _file_read(hook: _Hook) -> str:
 
 
 def _file_text(
-    hook: _Hook, path: str, records: parts.Records, chats: list[context.ChatHint], room: int
+    hook: Hook, path: str, records: parts.Records, chats: list[context.ChatHint], room: int
 ) -> str:
     """What this reader has not yet seen with this file; a subagent reads with its own context."""
-    new = _claim(hook, path, [r["id"] for r in records] + [f"{CHAT}{c.id}" for c in chats])
+    new = hook.claim(path, [r["id"] for r in records] + [f"{CHAT}{c.id}" for c in chats])
     text = context.file_read(
         path,
         [r for r in records if r["id"] in new],
@@ -365,11 +283,3 @@ def _file_text(
         session_id, reader = hook.event.session_id, hook.event.agent_id or ""
         hook.node.hook_state.take_back(session_id, reader, path, unseen)
     return text
-
-
-def _claim(hook: _Hook, path: str, ids: list[str]) -> set[str]:
-    """What of these its reader has not yet seen with this file; it counts as shown now."""
-    state, session_id, reader = hook.node.hook_state, hook.event.session_id, hook.event.agent_id
-    new = state.claim_shown(session_id, reader or "", path, ids, hook.call.now)
-    hook.undo.append(partial(state.take_back, session_id, reader or "", path, new))
-    return new

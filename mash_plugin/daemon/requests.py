@@ -17,7 +17,7 @@ from mash_plugin.errors import Internal, MashError
 from mash_plugin.paths import Paths
 
 if TYPE_CHECKING:
-    from mash_plugin.daemon.hooks import Undo
+    from mash_plugin.daemon.hook_call import Undo
     from mash_plugin.daemon.node import Node
     from mash_plugin.daemon.workers import Workers
     from mash_plugin.transfer.meter import Meter

@@ -24,7 +24,7 @@ from mash_plugin.daemon.pool import Pool
 from mash_plugin.daemon.requests import Requests
 
 if TYPE_CHECKING:
-    from mash_plugin.daemon.hooks import Undo
+    from mash_plugin.daemon.hook_call import Undo
 
 CHUNK = 1 << 16
 HOOK_WORKERS = 4

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from mash_plugin.daemon import hooks
+from mash_plugin.daemon.hook_call import take_back
 from tests.hooks_answers.conftest import MINUTE
 
 LASTING = "From now on always run the linter before committing."
@@ -20,7 +21,7 @@ def lose(desk, monkeypatch):
         with monkeypatch.context() as patch:
             patch.setattr(hooks, "answer", lambda *words: kept(*words, undo))
             text = say(*arguments, **fields)
-        hooks.take_back(undo)
+        take_back(undo)
         return text
 
     return lose_one

@@ -1,0 +1,104 @@
+"""One call of a hook: what it may do, what it has found, and what counts as shown by it."""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+from mash_plugin.agents.events import Agent, HookEvent
+from mash_plugin.chats.project import Project
+from mash_plugin.daemon import hook_parts as parts
+from mash_plugin.daemon.lanes import Part
+from mash_plugin.daemon.log import place_of
+from mash_plugin.memory.call import Call, Caller
+from mash_plugin.render import context
+from mash_plugin.store.sessions import CHAT, HookState, SessionState
+
+T = TypeVar("T")
+Undo = list[Callable[[], None]]
+"""What takes back that something was shown, should the answer never arrive."""
+
+
+class HookNode(Protocol):
+    """What the hooks need of the daemon's node."""
+
+    hook_state: HookState
+    """`HookState(store, on_change)`; a worker calls its `flush(now)` soon after `on_change`."""
+
+    def call(self, caller: Caller, now: int, switches: Mapping[str, str]) -> Call: ...
+
+    on_hook_failure: Callable[[str, str], None]
+    """Logs which part of which hook's answer is missing, without content."""
+
+    def index_soon(self, agent: str, transcript_path: str) -> None:
+        """Queue this transcript for the background index; returns at once."""
+        ...
+
+    def transcript_roots(self) -> list[tuple[str, str]]: ...
+
+
+class Hook(NamedTuple):
+    """One hook call with what it may do."""
+
+    node: HookNode
+    host: Agent
+    event: HookEvent
+    call: Call
+    session: SessionState
+    project: Project | None
+    may_capture: bool
+    may_recall: bool
+    until: float
+    """`time.monotonic()` at which the answer leaves with what it has."""
+    patient_until: float
+    """Until when the chats wait for slow records."""
+    undo: Undo
+
+    @property
+    def scope(self) -> dict[str, str]:
+        return parts.saving_scope(self.project, self.event.agent, self.event.session_id)
+
+    @property
+    def branch(self) -> parts.Branch:
+        return parts.branch_of(
+            self.project,
+            lambda failure: self.node.on_hook_failure(self.event.name, f"branch:{failure}"),
+        )
+
+    def find(self, records: Sequence[Part[Any]], chats: Part[Any] | None) -> None:
+        """Set to work on these parts."""
+        parts.find(records, chats, self.patient_until)
+
+    def take(self, part: Part[T] | None) -> T | None:
+        """What this part found, unless it failed or is late: the other parts go without it."""
+        if part is None:
+            return None
+        value = part.value(self.until)
+        if value is None:
+            self.node.on_hook_failure(
+                self.event.name, place_of(part.error) if part.error else "late"
+            )
+        return value
+
+    def noted(self, records: parts.Records, chats: list[context.ChatHint], text: str) -> str:
+        """The text; what of these stands in it counts as shown to the session (`mash log`)."""
+        ids = [r["id"] for r in records if r["id"] in text]
+        ids += [f"{CHAT}{c.id}" for c in chats if c.id in text]
+        if ids:
+            state, session_id = self.node.hook_state, self.event.session_id
+            state.note_shown(session_id, ids, self.call.now)
+            self.undo.append(partial(state.take_back, session_id, "", "", ids))
+            self.session.shown_since_prompt.update(ids)
+        return text
+
+    def claim(self, path: str, ids: list[str]) -> set[str]:
+        """What of these its reader has not yet seen with this file; it counts as shown now."""
+        state, session_id, reader = self.node.hook_state, self.event.session_id, self.event.agent_id
+        new = state.claim_shown(session_id, reader or "", path, ids, self.call.now)
+        self.undo.append(partial(state.take_back, session_id, reader or "", path, new))
+        return new
+
+
+def take_back(undo: Undo) -> None:
+    """Let what an answer showed count as not shown: the answer did not arrive."""
+    while undo:
+        undo.pop()()
