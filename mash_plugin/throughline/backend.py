@@ -11,10 +11,11 @@ Params = Mapping[str, Any]
 
 
 class Database(Protocol):
-    """An open store. `can_copy`: whether promotion copies into long-term memory there."""
+    """An open store."""
 
-    can_copy: bool
     place: str
+    agent: str | None
+    """Whose login it is, where agents have logins; no other agent's rows can be seen."""
 
     def one(self, sql: str, params: Params) -> Row | None:
         """The first row, or None."""

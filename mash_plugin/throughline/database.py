@@ -19,9 +19,9 @@ CACHE_KIB = 48 << 10
 
 
 class FileDatabase:
-    """Runs the named queries over one SQLite connection. `can_copy`: whether promotion copies."""
+    """Runs the named queries over one SQLite connection."""
 
-    can_copy = False
+    agent: str | None = None
 
     def __init__(self, raw: apsw.Connection, path: str) -> None:
         self._raw = raw

@@ -2,10 +2,10 @@
 
 import os
 from collections.abc import Iterator
-from typing import Literal, NamedTuple
 
 from mash_plugin.errors import MashError
 from mash_plugin.throughline import queue
+from mash_plugin.throughline.findings import Finding
 from mash_plugin.throughline.settings import Settings
 
 NEEDS_POSTGRES = (
@@ -15,27 +15,16 @@ NEEDS_POSTGRES = (
 _MINUTES_15 = 15 * 60_000
 
 
-class Finding(NamedTuple):
-    """One thing that was looked at."""
-
-    name: str
-    severity: Literal["ok", "note", "warning", "error"]
-    what: str
-    next: str = ""
-    """What helps."""
-
-
 def findings(settings: Settings, agent: str | None, now: int) -> Iterator[Finding]:
     """Everything about a workspace; nothing is created or changed by looking."""
     yield from _settings(settings)
     yield from _queue(settings, agent, now)
-    yield _store(settings)
-    yield Finding("backend", "note", NEEDS_POSTGRES)
+    yield from _store(settings, now)
 
 
 def _settings(settings: Settings) -> Iterator[Finding]:
     effects = {
-        "MM_BACKEND": f"{settings.backend}: the store lies in {settings.workspace}",
+        "MM_BACKEND": f"{settings.backend}: queue and compiled file lie in {settings.workspace}",
         "MM_WORKING_COMPILE": _effect(
             settings.compile, "the compiled file has a section Recent (48h)", "it has none"
         ),
@@ -89,11 +78,23 @@ def _queue(settings: Settings, agent: str | None, now: int) -> Iterator[Finding]
         yield Finding("queue", "ok", f"captures of {agent} wait for the next drain")
 
 
-def _store(settings: Settings) -> Finding:
+def _store(settings: Settings, now: int) -> Iterator[Finding]:
     from mash_plugin.throughline.store import open_database
 
     try:
-        open_database(settings, to_write=False).close()
+        db = open_database(settings, to_write=False)
     except MashError as error:
-        return Finding("store", "error", error.message)
-    return Finding("store", "ok", "the store can be read")
+        yield Finding("store", "error", error.message)
+        return
+    try:
+        yield Finding("store", "ok", f"the store can be read: {db.place}")
+        if settings.backend == "file":
+            yield Finding("backend", "note", NEEDS_POSTGRES)
+            return
+        from mash_plugin.throughline.checks import checks
+
+        yield from checks(db, settings, now)
+    except MashError as error:
+        yield Finding("store", "error", error.message)
+    finally:
+        db.close()

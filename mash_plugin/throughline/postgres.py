@@ -44,14 +44,12 @@ _NOT_SET_UP = (faults.UndefinedTable, faults.InvalidSchemaName, faults.Undefined
 
 
 class PostgresDatabase:
-    """Runs the named queries over one connection; `agent` is whose login it is."""
-
-    can_copy = True
+    """Runs the named queries over one connection."""
 
     def __init__(self, raw: Connection, place: str) -> None:
         self._raw = raw
         self.place = place
-        self.agent = ""
+        self.agent: str | None = None
 
     def one(self, sql: str, params: Params) -> Row | None:
         """The first row, or None."""

@@ -43,7 +43,7 @@ class Server:
     def use(self, folder: Path, agent: str, database: str = "memory") -> None:
         """Make the database anew, with a login of the agent in this folder alone."""
         self.run(f"DROP DATABASE IF EXISTS {database} WITH (FORCE)", "postgres")
-        self.run(f"CREATE DATABASE {database} STRATEGY file_copy", "postgres")
+        self.run(f"CREATE DATABASE {database}", "postgres")
         set_up(self.dsn(database), agent, str(folder), new_password=True)
 
     def start(self) -> None:

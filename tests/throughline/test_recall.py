@@ -92,7 +92,9 @@ def test_another_agent_sees_nothing(drained):
 @pytest.mark.spec("R-184")
 def test_another_process_elsewhere_finds_it(drained, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert "Decided to hold" in drained.call("mm_search", query="zephyr", memory_stage="working")
+    where = ("call", "--agent", AGENT, "--config-dir", drained.path)
+    asked = '{"query": "zephyr", "memory_stage": "working"}'
+    assert "Decided to hold" in drained.run(*where, "mm_search", asked).out
 
 
 @both
