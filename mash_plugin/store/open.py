@@ -136,7 +136,10 @@ def _store_or_backup(paths: Paths, mark: Mark | None, now: int) -> Database:
     path = paths.store
     try:
         if not os.path.lexists(path):
+            from mash_plugin.store.network import refuse_network  # once in the life of a store
+
             refuse_if_lost(paths)
+            refuse_network(paths)
             _create(path, "records", "FULL", now)
         elif not os.path.getsize(path):
             raise StoreDamaged(f"{path} is empty; it was left as it is.")

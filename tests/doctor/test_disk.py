@@ -7,9 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from mash_plugin.cli.main import run
 from mash_plugin.doctor import disk
 from mash_plugin.doctor.store import check_store
+from mash_plugin.errors import UnsafePlace
 from mash_plugin.paths import find_paths
+from mash_plugin.store import network
 from mash_plugin.store.open import open_store
 from tests.doctor.machines import NOW, machine_at
 
@@ -22,6 +25,8 @@ MOUNTS = """\
 41 22 0:51 / /mnt/remote rw - fuse.sshfs host:/ rw
 42 22 0:52 / /data rw - ext4 /dev/sdc rw
 43 42 0:53 / /data rw - cifs //host/share rw
+44 22 0:54 / /shared rw - virtiofs host rw
+45 22 0:55 / /back\\134slash rw - fuse.ceph-fuse ceph rw
 """
 
 
@@ -32,35 +37,74 @@ MOUNTS = """\
         ("/home/ann/.local", "nfs4", True),
         ("/homes/ann", "ext4", False),
         ("/home/ann/local disk/mash", "ext4", False),
-        ("/mnt/c/Users", "9p", True),
+        ("/mnt/c/Users", "9p", False),
+        ("/shared/mash", "virtiofs", False),
         ("/mnt/remote", "fuse.sshfs", True),
+        ("/back\\slash/mash", "fuse.ceph-fuse", True),
         ("/data/mash", "cifs", True),
     ],
 )
 def test_the_innermost_mount_tells_the_kind_of_file_system(
     path: str, kind: str, is_network: bool
 ) -> None:
-    found = disk.kind_of(path, MOUNTS)
+    found = network.kind_of(path, MOUNTS)
     assert found == kind
-    assert disk.is_network(found) is is_network
+    assert network.is_network(found) is is_network
 
 
 def test_an_unreadable_list_of_mounts_tells_nothing() -> None:
-    assert disk.kind_of("/home", "garbage\n- - -\n") is None
+    assert network.kind_of("/home", "garbage\n- - -\n") is None
 
 
-def test_a_store_on_a_network_is_refused_with_advice_until_it_is_moved(
+def mounted_at(folder: Path, kind: str) -> str:
+    return MOUNTS + f"50 22 0:60 / {os.path.realpath(folder)} rw - {kind} server:/x rw\n"
+
+
+def test_a_store_on_a_network_is_told_with_advice_until_it_is_moved(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     machine = machine_at(tmp_path)
-    mount = f"50 22 0:60 / {os.path.realpath(tmp_path)} rw - nfs server:/x rw\n"
-    monkeypatch.setattr(disk, "mounts", lambda: MOUNTS + mount)
-    found = list(disk.check_file_system(machine))
-    assert {(one.name, one.severity) for one in found} == {("network-file-system", "error")}
-    assert "network file system (nfs)" in found[0].what
-    assert "MASH_HOME=LOCAL_FOLDER mash init" in found[0].next
-    monkeypatch.setattr(disk, "mounts", lambda: MOUNTS)
+    monkeypatch.setattr(network, "mounts", lambda: mounted_at(tmp_path, "nfs"))
+    (found,) = disk.check_file_system(machine)
+    assert (found.name, found.severity) == ("network-file-system", "error")
+    assert "network file system (nfs)" in found.what
+    assert "MASH_HOME=LOCAL_FOLDER mash init" in found.next
+    monkeypatch.setattr(network, "mounts", lambda: MOUNTS)
     assert list(disk.check_file_system(machine)) == []
+
+
+def test_only_the_socket_on_a_network_is_a_warning(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    machine = machine_at(tmp_path)
+    run = Path(machine.paths.run)
+    monkeypatch.setattr(network, "mounts", lambda: mounted_at(run, "nfs4"))
+    (found,) = disk.check_file_system(machine)
+    assert (found.name, found.severity) == ("network-run-folder", "warning")
+
+
+def test_a_new_store_on_a_network_is_refused_and_one_that_is_there_is_opened(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    paths = find_paths({"MASH_HOME": str(tmp_path / "mash")})
+    monkeypatch.setattr(network, "mounts", lambda: mounted_at(tmp_path, "cifs"))
+    with pytest.raises(UnsafePlace, match=r"network file system \(cifs\).* mash init"):
+        open_store(paths, NOW)
+    assert not os.path.exists(paths.store)
+    monkeypatch.setattr(network, "mounts", lambda: MOUNTS)
+    open_store(paths, NOW).close()
+    monkeypatch.setattr(network, "mounts", lambda: mounted_at(tmp_path, "cifs"))
+    open_store(paths, NOW).close()
+
+
+def test_init_refuses_a_network_before_it_changes_anything(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("MASH_HOME", str(tmp_path / "mash"))
+    monkeypatch.setattr(network, "mounts", lambda: mounted_at(tmp_path, "fuse.sshfs"))
+    assert run(["init", "--yes"]) == 1
+    assert "network file system (fuse.sshfs)" in capsys.readouterr().err
+    assert not (tmp_path / "mash").exists()
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from mash_plugin.cli.plugin import launch_of, render, source_folder
 from mash_plugin.cli.wizard.found import Chats, Found, find_agents, find_chats
 from mash_plugin.config import check_settings, read_settings, read_tables
 from mash_plugin.paths import Paths
+from mash_plugin.store.network import refuse_network
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +50,13 @@ class Plan:
 
 
 def make_plan(choices: Choices) -> Plan:
-    """Look at this machine; nothing is written. Raises InvalidArgument on broken settings."""
+    """Look at this machine; nothing is written.
+
+    Raises InvalidArgument on broken settings, UnsafePlace for a new store on a network.
+    """
     paths = planned_paths(os.environ)
+    if not os.path.lexists(paths.store):
+        refuse_network(paths)
     check_settings(paths.config_file)
     rendered = render(source_folder(), launch_of(paths))
     agents = find_agents(paths, rendered) if choices.wants_agents else []
