@@ -74,6 +74,10 @@ class Workspace:
     def run(self, *arguments: str, stdin: bytes = b"", **environment: str) -> Result:
         if self.server is not None and all(name.startswith("MM_") for name in environment):
             return self._run_here(arguments, stdin, environment)
+        return self.run_process(*arguments, stdin=stdin, **environment)
+
+    def run_process(self, *arguments: str, stdin: bytes = b"", **environment: str) -> Result:
+        """The command in a process of its own."""
         command = [sys.executable, "-m", "mash_plugin.cli.meaning_memory", *arguments]
         done = subprocess.run(
             command,

@@ -11,7 +11,7 @@ from mash_plugin.errors import InvalidArgument
 from mash_plugin.throughline import queue
 from mash_plugin.throughline.dsn import connection_options
 from mash_plugin.throughline.setup_postgres import role_of, set_up
-from tests.throughline.conftest import AGENT, CHAT, NOW, SESSION, lines_of
+from tests.throughline.conftest import AGENT, CHAT, NOW, SESSION, Workspace, lines_of
 
 HOUR = 3_600_000
 OTHER = "other-bot"
@@ -350,6 +350,15 @@ def test_a_rebuild_on_demand_is_not_held_to_once_a_minute(drained):
     (drained.folder / "MEMORY.md").unlink()
     drained.call("mm_compile_memory")
     assert "# Memory of support-bot" in (drained.folder / "MEMORY.md").read_text()
+
+
+def test_two_machines_that_capture_one_session_store_it_once(drained):
+    second = Workspace(drained.folder.parent / "second", drained.environment, drained.server)
+    second.folder.mkdir()
+    (second.folder / "postgres.dsn").symlink_to(drained.folder / "postgres.dsn")
+    assert "3 artifact(s) queued" in second.capture(second.write(CHAT)).out
+    assert second.drain().out == "consolidate: 0 drained, 3 already stored, 0 failed\n"
+    assert len(drained.rows()) == 3
 
 
 @pytest.mark.spec("R-194")

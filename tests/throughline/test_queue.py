@@ -4,7 +4,6 @@ import json
 import os
 import resource
 import signal
-import sqlite3
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -16,7 +15,7 @@ from mash_plugin.errors import InvalidArgument
 from mash_plugin.throughline import queue
 from mash_plugin.throughline.artifacts import Artifact
 from mash_plugin.throughline.entries import Entry
-from tests.throughline.conftest import AGENT, CHAT, NOW, SESSION
+from tests.throughline.conftest import AGENT, CHAT, NOW, SESSION, both
 
 
 def entry(session=SESSION, text="Decided to sell.", at=NOW, agent=AGENT):
@@ -73,6 +72,7 @@ def test_an_entry_that_is_none_is_told_with_its_fault(workspace, change, why):
         queue.read(workspace.path, file.name)
 
 
+@both
 @pytest.mark.spec("R-201")
 def test_a_poison_entry_is_set_aside_by_name_and_the_rest_is_drained(workspace):
     workspace.capture(workspace.write(CHAT))
@@ -138,6 +138,7 @@ def test_what_a_killed_writer_left_is_cleared_after_an_hour(workspace):
     assert (old.exists(), new.exists()) == (False, True)
 
 
+@both
 @pytest.mark.spec("R-200", "R-201")
 @pytest.mark.parametrize(
     "failpoint",
@@ -163,6 +164,7 @@ def test_killed_anywhere_an_acknowledged_artifact_is_stored_once(workspace, fail
     assert "0 artifact(s) queued" in workspace.capture(chat).out
 
 
+@both
 @pytest.mark.spec("R-200", "R-201")
 def test_drains_killed_at_random_moments_lose_and_double_nothing(workspace):
     random = Random(7)  # noqa: S311 - moments, not secrets
@@ -187,20 +189,20 @@ def test_drains_killed_at_random_moments_lose_and_double_nothing(workspace):
         ).out
     )
     assert "| 200 entries |" in found["text"]
-    connection = sqlite3.connect(workspace.folder / "memories.db")
-    texts = connection.execute("SELECT text FROM mm_memories").fetchall()
-    connection.close()
+    texts = workspace.rows("SELECT text FROM mm_memories")
     assert sorted(texts) == sorted((f"Decided to use berth {n}.",) for n in range(300))
 
 
+@both
 @pytest.mark.spec("R-201")
 def test_two_drains_at_once_store_everything_once(workspace):
     chat = workspace.write(CHAT)
     for n in range(20):
         queue.put(workspace.path, entry(session=f"s{n}"))
     workspace.capture(chat)
+    command = ("consolidate", "--agent-id", AGENT, "--drain-only", "--config-dir", workspace.path)
     with ThreadPoolExecutor(3) as pool:
-        done = list(pool.map(lambda _: workspace.drain(), range(3)))
+        done = list(pool.map(lambda _: workspace.run_process(*command), range(3)))
     assert [one.code for one in done] == [0, 0, 0]
     counts = [int(one.out.split()[1]) for one in done]
     assert sum(counts) == 23
@@ -231,6 +233,7 @@ def test_an_empty_drain_touches_no_store_and_imports_none(workspace):
     assert done.stdout.splitlines()[-1] == "[]"
 
 
+@both
 @pytest.mark.spec("R-200", "R-203")
 def test_nothing_is_found_before_the_drain_and_everything_after_it_once(workspace):
     chat = workspace.write(CHAT)
@@ -243,6 +246,7 @@ def test_nothing_is_found_before_the_drain_and_everything_after_it_once(workspac
     assert "3 row(s)" in workspace.call("mm_session_recall", session_id=SESSION)
 
 
+@both
 def test_the_store_refusing_one_entry_keeps_it_queued_and_drains_the_others(workspace):
     long = Artifact("keyline-m0-l0", "decision", 0.65, "Decided.", 1 << 47)
     bad = entry(session="bad")._replace(artifacts=(long, long))
