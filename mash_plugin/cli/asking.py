@@ -15,19 +15,6 @@ def plain(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
-def refuse_in_session(what: str) -> None:
-    """Exit code 2 in a shell of an agent: what would happen there, nobody has agreed to."""
-    from mash_plugin.agents.reviewing import OF_A_SESSION
-
-    found = next((name for name in OF_A_SESSION if name in os.environ), None)
-    if found is not None:
-        raise click.UsageError(
-            f"{what}, and this is an agent's session ({found} is set): run it in a terminal of"
-            " your own, without --yes.",
-            click.get_current_context(),
-        )
-
-
 def call_here(tool: str, request: dict[str, Any], here: bool) -> dict[str, Any]:
     """The result of a tool, for the project of this folder alone if so wanted."""
     from mash_plugin import client

@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import sys
 from collections.abc import Callable
 from datetime import datetime
 
@@ -13,10 +12,12 @@ from mash_plugin.agents import AGENTS
 from mash_plugin.backfill import offer, window
 from mash_plugin.backfill.plan import MOST_REVIEWS, make_plan
 from mash_plugin.backfill.run import Options, Result, run
+from mash_plugin.cli.consent import require_yes
 from mash_plugin.daemon.clock import now_ms
 from mash_plugin.paths import Paths, find_paths
 from mash_plugin.wording import counted
 
+UNASKED = "backfill asks before it starts an agent, and this is no terminal: add --yes."
 _UNITS = {"h": 3_600_000, "d": 86_400_000, "w": 604_800_000}
 Tell = Callable[[str], None]
 
@@ -64,9 +65,8 @@ def backfill(
         return 0
     chosen = offer.choose(paths, os.environ, agent)
     _tell(offer.notice(chosen))
-    if not yes and not _agrees():
-        _tell("Nothing was reviewed.")
-        return 1
+    if not yes:
+        require_yes("Go on?", UNASKED, left="Nothing was reviewed.")
     if not since and not chat:
         window.keep_since(paths, now)
     result = run(paths, chosen, plan, os.environ, Options(limit=limit, tell=tell))
@@ -118,14 +118,6 @@ def summary(result: Result) -> str:
     if found["records_saved"]:
         text += ".\n`mash records --all` shows them; `mash establish ID` settles one that is right"
     return text + "."
-
-
-def _agrees() -> bool:
-    if not sys.stdin.isatty():
-        raise click.UsageError(
-            "backfill asks before it starts an agent, and this is no terminal: add --yes."
-        )
-    return click.confirm("Go on?", default=False, err=True)
 
 
 def _tell(text: str) -> None:

@@ -1,11 +1,11 @@
 """`mash forget CHAT_ID`: a chat and every record that cites it, for ever."""
 
-import sys
 from typing import Any
 
 import click
 import orjson
 
+from mash_plugin.cli.consent import require_yes
 from mash_plugin.cli.records import state_words
 from mash_plugin.errors import InvalidArgument
 from mash_plugin.render.text import clean, local_date, shorten
@@ -51,14 +51,9 @@ def forget(chat_id: str, yes: bool, as_json: bool, dry_run: bool) -> int:
 
 def ask_to_forget(name: str, *, is_answerable: bool) -> None:
     """Ask on the terminal; ends the command where the answer is no or nobody can answer."""
-    if not (is_answerable and sys.stdin.isatty()):
-        raise click.UsageError(
-            f"forgetting {name} cannot be undone and there is no terminal to ask on;"
-            " to do it all the same, add --yes."
-        )
-    if not click.confirm("Forget all this for ever?", default=False, err=True):
-        click.echo("Nothing was changed.")
-        click.get_current_context().exit(1)
+    unasked = f"forgetting {name} cannot be undone and there is no terminal to ask on;"
+    unasked += " to do it all the same, add --yes."
+    require_yes("Forget all this for ever?", unasked, is_answerable=is_answerable)
 
 
 def _is_gone(found: dict[str, Any]) -> bool:

@@ -15,7 +15,7 @@ from typing import Any
 import click
 import orjson
 
-from mash_plugin.cli.asking import refuse_in_session
+from mash_plugin.cli.consent import refuse_in_session, require_yes
 from mash_plugin.cli.export import held, scope_of
 from mash_plugin.render.text import clean, local_date, shorten
 from mash_plugin.wording import counted
@@ -23,6 +23,7 @@ from mash_plugin.wording import counted
 SOURCES = ("claude-memory", "rules", "claude-mem")
 SHOWN = 200
 STATEMENT_CHARS = 200
+UNASKED = "there is no terminal to ask on; to import it all the same, add --yes."
 LEFT_OUT = (
     ("known_records", "record", "came with an earlier import: they stay as they are here"),
     ("same_records", "record", "say what a record of yours says"),
@@ -122,7 +123,7 @@ def _run(method: str, request: Json, show: Any, dry_run: bool, as_json: bool, ye
             show(found)
         if dry_run or found["already"] or found.get("records") == []:
             return 0
-        _ask(is_answerable=not as_json)
+        require_yes("Take this in?", UNASKED, is_answerable=not as_json)
         if "checksum" in found:  # this very file, whatever lies there by now
             request |= {"checksum": found["checksum"]}
     done = run_transfer(method, request)
@@ -133,16 +134,6 @@ def _run(method: str, request: Json, show: Any, dry_run: bool, as_json: bool, ye
     if done["notice"]:
         click.echo(f"mash: {clean(done['notice'])}", err=True)
     return 0
-
-
-def _ask(*, is_answerable: bool) -> None:
-    if not (is_answerable and sys.stdin.isatty()):
-        raise click.UsageError(
-            "there is no terminal to ask on; to import it all the same, add --yes."
-        )
-    if not click.confirm("Take this in?", default=False, err=True):
-        click.echo("Nothing was changed.")
-        click.get_current_context().exit(1)
 
 
 def _show_export(found: Json) -> None:

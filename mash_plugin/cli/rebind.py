@@ -1,7 +1,6 @@
 """`mash rebind`: the records of a moved project follow it to its new folder."""
 
 import os
-import sys
 from shlex import quote
 from typing import Any
 
@@ -9,9 +8,12 @@ import click
 import orjson
 
 from mash_plugin.cli.asking import plain
+from mash_plugin.cli.consent import require_yes
 from mash_plugin.cli.tables import print_table
 from mash_plugin.render.text import clean
 from mash_plugin.wording import counted
+
+UNASKED = "rebind asks first, and this is no terminal: run it in one, or add --yes."
 
 
 @click.command()
@@ -34,9 +36,10 @@ def rebind(old: str, new: str, yes: bool, dry_run: bool, as_json: bool) -> int:
     if not as_json:
         _show(told)
     if not dry_run:
-        if not yes and not _agrees(told):
-            click.echo("Nothing was changed.", err=as_json)
-            return 1
+        if not yes:
+            require_yes(
+                f"Move {counted(told['records'], 'record')} to {clean(told['new'])}?", UNASKED
+            )
         told = client.call("terminal_rebind", {**request, "digest": told["digest"]})
     if as_json:
         click.echo(orjson.dumps(told).decode())
@@ -60,13 +63,3 @@ def _show(told: dict[str, Any]) -> None:
         click.echo("They are mixed with those there already: the reverse would move them all.")
     if told["same"]:
         click.echo(f"{told['same']} of them say what a record there says; both are kept.")
-
-
-def _agrees(told: dict[str, Any]) -> bool:
-    if not sys.stdin.isatty():
-        raise click.UsageError(
-            "`mash rebind` asks first, and this is no terminal: run it in one, or add --yes.",
-            click.get_current_context(),
-        )
-    question = f"Move {counted(told['records'], 'record')} to {clean(told['new'])}?"
-    return click.confirm(question, default=False, err=True)

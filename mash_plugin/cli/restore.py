@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 import orjson
 
-from mash_plugin.cli.asking import refuse_in_session
+from mash_plugin.cli.consent import refuse_in_session, require_yes
 from mash_plugin.cli.stopping import free_store
-from mash_plugin.errors import InvalidArgument, LocalFailure
+from mash_plugin.errors import LocalFailure
 from mash_plugin.paths import Paths, find_paths
 from mash_plugin.render.text import clean, local_date
 from mash_plugin.wording import counted
@@ -41,7 +41,10 @@ def restore(backup: str | None, is_list: bool, as_json: bool, yes: bool) -> None
     if backup is not None and not _is_daily(paths, backup) and not sys.stdin.isatty():
         refuse_in_session(f"{clean(backup)} would replace your memory as a whole")
     if not yes and store_report(paths).state not in ("missing", "damaged"):
-        _ask(paths.store)
+        require_yes(
+            f"{paths.store} is in order. Replace it by the backup?",
+            f"{paths.store} is in order; to replace it by an older state all the same, add --yes.",
+        )
     free_store(paths)
     done = restore_store(paths, backup, time.time_ns() // 1_000_000)
     if as_json:
@@ -86,15 +89,3 @@ def _list(paths: Paths, *, as_json: bool) -> None:
         click.echo(f"{local_date(one['made_at'])}  {clean(one['path'])}  {clean(held)}")
     if not found:
         click.echo(f"There are no backups in {clean(paths.backups)}.")
-
-
-def _ask(store: str) -> None:
-    if not sys.stdin.isatty():
-        raise InvalidArgument(
-            f"{store} is in order; to replace it by an older state all the same, add --yes."
-        )
-    if not click.confirm(
-        f"{store} is in order. Replace it by the backup?", default=False, err=True
-    ):
-        click.echo("Nothing was changed.")
-        click.get_current_context().exit(1)

@@ -2,13 +2,13 @@
 
 import os
 import shlex
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import click
 
 from mash_plugin.agents.plugin import PLUGIN_ID
+from mash_plugin.cli.consent import require_yes
 from mash_plugin.cli.removal import (
     InAgent,
     command_links,
@@ -22,7 +22,7 @@ from mash_plugin.cli.removal import (
     remove_program,
 )
 from mash_plugin.cli.stopping import free_store
-from mash_plugin.errors import InvalidArgument, MashError
+from mash_plugin.errors import MashError
 from mash_plugin.paths import Paths, find_paths
 
 
@@ -47,7 +47,7 @@ def uninstall(data: bool, dry_run: bool, yes: bool) -> int:
         click.echo("Nothing was changed.")
         return 0
     if not yes:
-        _ask(paths, data)
+        _ask(paths, data=data)
     had_program = bool(command_links(paths) or program_folders(paths) or completions())
     removed = _leave_agents(paths, agents)
     if removed is None:
@@ -126,13 +126,12 @@ def _plan(paths: Paths, agents: list[InAgent], *, data: bool) -> Iterator[str]:
         yield f"MEMORY: {file}"
 
 
-def _ask(paths: Paths, data: bool) -> None:
-    if not sys.stdin.isatty():
-        raise InvalidArgument("uninstall asks first, and this is no terminal: add --yes.")
+def _ask(paths: Paths, *, data: bool) -> None:
     what = f" and ALL MEMORY in {paths.data}, backups included" if data else ""
-    if not click.confirm(f"Remove mash from the agents{what}?", default=False, err=True):
-        click.echo("Nothing was changed.")
-        click.get_current_context().exit(1)
+    require_yes(
+        f"Remove mash from the agents{what}?",
+        "uninstall asks first, and this is no terminal: add --yes.",
+    )
 
 
 def _tell_program(paths: Paths) -> None:

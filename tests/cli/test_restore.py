@@ -33,7 +33,7 @@ def statements(home: Home) -> set[str]:
 def test_an_older_state_comes_back_without_what_was_forgotten_since(told: Home) -> None:
     assert statements(told) == {KEPT, LATER}
     refused = told.mash("restore")
-    assert refused.code == 1
+    assert refused.code == 2
     assert "add --yes" in refused.err
     code, shown = on_a_terminal(told, "n\n", "mash", "restore")
     assert (code, "Nothing was changed." in shown) == (1, True)

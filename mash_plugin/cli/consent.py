@@ -1,0 +1,33 @@
+"""What only a person may agree to: asked at a terminal, refused where nobody can answer."""
+
+import os
+import sys
+
+import click
+
+
+def require_yes(
+    question: str, unasked: str, *, is_answerable: bool = True, left: str = "Nothing was changed."
+) -> None:
+    """Ask on the terminal; no is the default, and ends the command with exit code 1 after `left`.
+
+    Raises UsageError with the text `unasked` where there is no terminal to ask on.
+    """
+    if not (is_answerable and sys.stdin.isatty()):
+        raise click.UsageError(unasked)
+    if not click.confirm(question, default=False, err=True):
+        click.echo(left, err=True)
+        click.get_current_context().exit(1)
+
+
+def refuse_in_session(what: str) -> None:
+    """Exit code 2 in a shell of an agent: what would happen there, nobody has agreed to."""
+    from mash_plugin.agents.reviewing import OF_A_SESSION
+
+    found = next((name for name in OF_A_SESSION if name in os.environ), None)
+    if found is not None:
+        raise click.UsageError(
+            f"{what}, and this is an agent's session ({found} is set): run it in a terminal of"
+            " your own, without --yes.",
+            click.get_current_context(),
+        )

@@ -1,0 +1,24 @@
+"""What only a person may agree to is asked at a terminal."""
+
+import pytest
+
+from tests.setup.terminals import on_a_terminal
+from tests.support.homes import Home
+
+
+@pytest.mark.parametrize("command", ["uninstall", "restore"])
+def test_where_nobody_can_be_asked_the_command_is_refused_and_yes_is_named(
+    fresh: Home, command: str
+) -> None:
+    fresh.mash("daemon", "start")
+    done = fresh.mash(command)
+    assert done.code == 2
+    assert "add --yes" in done.err
+    assert fresh.mash("status").code == 0
+
+
+def test_no_at_the_terminal_leaves_everything_and_says_so(fresh: Home) -> None:
+    fresh.mash("daemon", "start")
+    code, shown = on_a_terminal(fresh, "n\n", "mash", "restore")
+    assert (code, "Nothing was changed." in shown) == (1, True)
+    assert fresh.mash("status").code == 0
