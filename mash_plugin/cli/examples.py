@@ -33,6 +33,11 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("mash recall", "what a session here begins with"),
         ("mash recall --explain", "and why"),
     ),
+    "dash": (
+        ("mash dash", "in your browser"),
+        ("mash dash --no-open --port 8123", "at a port that you know"),
+        ("mash dash --export page.html", "a page to hand on"),
+    ),
     "log": (
         ("mash log", "the last day"),
         ("mash log --since 1w", "the last week"),

@@ -10,6 +10,7 @@ import os
 import re
 import signal
 import sys
+from contextlib import suppress
 from keyword import iskeyword
 from typing import TYPE_CHECKING, NoReturn
 
@@ -30,6 +31,7 @@ COMMANDS = {
     "records": ("mash_plugin.cli.records", "Show what is remembered: all, or what holds words."),
     "record": ("mash_plugin.cli.records", "Show everything of one record."),
     "recall": ("mash_plugin.cli.recall", "Show what an agent is given here now, and why."),
+    "dash": ("mash_plugin.cli.dash", "Show what is remembered, and why, in the browser."),
     "log": ("mash_plugin.cli.log", "Show what was saved, and what was shown to which session."),
     "establish": ("mash_plugin.cli.change", "Make a record your own settled choice."),
     "edit": ("mash_plugin.cli.change", "Change the wording of a record."),
@@ -125,7 +127,19 @@ def cli() -> None:
 def main() -> NoReturn:
     """Run one command and end the process with its exit code."""
     use_utf8()
-    sys.exit(run(sys.argv[1:]))
+    end(run(sys.argv[1:]))
+
+
+def end(code: int, program: str = "mash") -> NoReturn:
+    """End the process; what cannot be written at the last is told once, by us."""
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        if code == 0 and not isinstance(error, BrokenPipeError):
+            _tell(f"standard output: {error}.", 1, program)
+        code = code or 1
+        _drop_output()
+    sys.exit(code)
 
 
 def run(arguments: list[str], group: click.Group = cli, program: str = "mash") -> int:
@@ -151,7 +165,7 @@ def run(arguments: list[str], group: click.Group = cli, program: str = "mash") -
         return _tell(error.message, exit_code(error), program)
     except BrokenPipeError:
         # The reader (`head`, a pager) has gone: no message, and none at interpreter exit either.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         return 1
     except OSError as error:
         return _tell(f"{error}. Check that place, then see `{program} doctor`.", 1, program)
@@ -200,5 +214,11 @@ def _tell(message: str, code: int, program: str) -> int:
     from mash_plugin.privacy.credentials import mask
 
     one_line = mask(" ".join(for_people(message).split()))
-    print(f"{program}: {one_line}", file=sys.stderr)
+    with suppress(OSError):  # nobody reads it, or there is no room for it
+        print(f"{program}: {one_line}", file=sys.stderr)
     return code
+
+
+def _drop_output() -> None:
+    """Let nothing more be tried with what was not written: Python would tell of it at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -26,6 +26,13 @@ def clean(text: str) -> str:
     return " ".join(text.split())
 
 
+def seen(text: str) -> str:
+    """The text on its own lines without what is not seen."""
+    if text.isascii() and text.isprintable():
+        return text
+    return re.sub(_UNSEEN, "", re.sub(_ESCAPE_SEQUENCES, "", text))
+
+
 def shorten(text: str, limit: int) -> str:
     """At most `limit` characters; a cut shows as an ellipsis."""
     return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"

@@ -257,6 +257,7 @@ COMMAND_LINES: dict[str, list[tuple[str, ...]]] = {
     "recall": [("recall", "--explain"), ("recall", "token"), ("recall", "--file", FILE, "--json")],
     "record": [("record", "planted-decision"), ("record", "planted-decision", "--json")],
     "log": [("log", "--since", "7d"), ("log", "--since", "7d", "--json")],
+    "dash": [("dash", "--export", f"{SECRET}.html", "--select", f"q={SECRET}")],
     "search": [("search", "token"), ("search", "token", "--json", "--here")],
     "chats": [("chats",), ("chats", "--json"), ("chats", CHAT), ("chats", CHAT, "--json")],
     "forget": [("forget", CHAT, "--dry-run"), ("forget", CHAT, "--dry-run", "--json")],

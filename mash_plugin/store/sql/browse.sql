@@ -8,7 +8,8 @@ WHERE recorded_at <= :at AND (recorded_at < :at OR record_id > :id) AND hidden_a
   AND (:state IS NULL OR state = :state)
   AND (:review IS NULL OR review = :review)
   AND (:scope_kind IS NULL OR (scope_kind = :scope_kind AND scope_value = :scope_value))
-  AND (:decided_by IS NULL OR decided_by = :decided_by)
+  AND (:decided_by IS NULL
+    OR (kind = 'decision' AND coalesce(decided_by, 'person') = :decided_by))
   AND (NOT :stale OR evidence_stale = 1)
   AND (:words IS NULL OR NOT EXISTS (
     SELECT 1 FROM json_each(:words) w
@@ -21,7 +22,8 @@ ORDER BY recorded_at DESC, record_id LIMIT :count;
 
 -- name: groups
 -- How many records there are of each combination that filters tell apart.
-SELECT kind, state, review, decided_by, evidence_stale, scope_kind, scope_value, count(*)
+SELECT kind, state, review,
+  CASE kind WHEN 'decision' THEN coalesce(decided_by, 'person') END, evidence_stale, scope_kind, scope_value, count(*)
 FROM records
 WHERE hidden_at IS NULL
   AND (:words IS NULL OR NOT EXISTS (

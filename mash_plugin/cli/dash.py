@@ -1,0 +1,119 @@
+"""`mash dash`: the memory in the browser, read-only, for as long as this terminal lives."""
+
+import os
+import secrets
+import select
+import signal
+import sys
+import threading
+import webbrowser
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl
+
+import click
+
+from mash_plugin.dashboard.address import TOKEN, listen
+from mash_plugin.errors import InvalidArgument
+from mash_plugin.paths import Paths, find_paths
+
+if TYPE_CHECKING:
+    from mash_plugin.dashboard.place import Place
+
+
+@click.command()
+@click.option("--no-open", is_flag=True, help="Print the address; open no browser.")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=0, help="The port; 0 takes a free one."
+)
+@click.option(
+    "--export",
+    "file",
+    type=click.Path(dir_okay=False),
+    metavar="FILE.html",
+    help="Write one page of a selection instead, for others to read; credentials are masked.",
+)
+@click.option("--select", "query", default="", help="What --export writes, as in an address.")
+@click.option("--force", is_flag=True, help="Let --export replace a file that is there.")
+def dash(no_open: bool, port: int, file: str | None, query: str, force: bool) -> int:
+    """Show what is remembered, and why, in the browser; nothing can be changed there.
+
+    It listens on this machine alone, and its address works once. Ctrl-C ends it.
+    """
+    paths = find_paths(os.environ)
+    if file is not None:
+        return _export(paths, file, query, force)
+    from mash_plugin import client
+
+    with client.lease(paths):
+        sockets = listen(port)
+        token = secrets.token_urlsafe(32)
+        address = f"http://127.0.0.1:{sockets[0].getsockname()[1]}/?{TOKEN}={token}"
+        click.echo(address)
+        click.echo("It works once, in one browser. Ctrl-C ends the dashboard.", err=True)
+        _end_with_terminal()
+        if not no_open:
+            threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
+        # Late: the address is there while these are read.
+        from mash_plugin.dashboard.server import serve
+
+        with suppress(KeyboardInterrupt):
+            serve(sockets, token, _place(paths))
+    return 0
+
+
+def _place(paths: Paths) -> "Place":
+    from mash_plugin.dashboard.place import Place
+
+    return Place(ask=_ask(paths), findings=lambda: _findings(paths), paths=paths)
+
+
+def _ask(paths: Paths) -> Any:  # noqa: ANN401 - see `Place.ask`
+    from mash_plugin import client
+
+    def ask(method: str, params: Mapping[str, Any]) -> dict[str, Any]:
+        return client.call(method, params, paths=paths)
+
+    return ask
+
+
+def _findings(paths: Paths) -> list[dict[str, Any]]:
+    """What the doctor finds, masked as every output."""
+    from mash_plugin.cli.doctor import machine_of
+    from mash_plugin.doctor import telling
+    from mash_plugin.doctor.examination import examine
+
+    machine = machine_of(paths)
+    shown, _ = telling.masked(examine(machine), [], machine.settings)
+    found: list[dict[str, Any]] = telling.as_json(shown)["findings"]
+    return found
+
+
+def _export(paths: Paths, file: str, query: str, force: bool) -> int:
+    from mash_plugin.dashboard.export import export_page
+
+    if os.path.lexists(file) and not force:
+        raise InvalidArgument(f"{file} is there already; --force replaces it.")
+    from pathlib import Path
+
+    from mash_plugin.file_writing import replace_file
+
+    page, count = export_page(_place(paths), dict(parse_qsl(query.lstrip("?"))))
+    replace_file(Path(file), page.encode(), 0o600)
+    click.echo(f"Wrote {file}: {count} records, credentials masked.")
+    return 0
+
+
+def _end_with_terminal() -> None:
+    """End when the terminal goes, also where the shell asked for no signal (`nohup`, `disown`)."""
+    if not sys.stdin.isatty():
+        return
+    poller = select.poll()
+    poller.register(sys.stdin.fileno(), 0)  # a hang-up is always told
+
+    def watch() -> None:
+        poller.poll()
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=watch, daemon=True).start()

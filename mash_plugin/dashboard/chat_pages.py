@@ -1,0 +1,89 @@
+"""Chats: the list, what a search finds, and one chat window by window."""
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote
+
+from mash_plugin.dashboard import labels
+from mash_plugin.dashboard.place import Place
+from mash_plugin.dashboard.rendering import query_of, render
+
+PAGE = 50
+HITS = 20
+WINDOW = 100
+BACK = 60
+"""How far the window before begins: it may hold fewer messages than asked."""
+Json = dict[str, Any]
+
+
+def chats(place: Place, query: Mapping[str, str], _path: Mapping[str, Any]) -> str:
+    """The chats, the newest first, or the messages that hold the words."""
+    text, scope = query.get("q", "").strip()[:500], query.get("scope", "")
+    start = int(query["n"]) if query.get("n", "").isdecimal() else 0
+    request: Json = {"offset": start, "limit": HITS if text else PAGE}
+    if scope:
+        request["scope"] = labels.scope_of_key(scope)
+    if text:
+        found = place.ask("search_chats", {**request, "query": text})
+    else:
+        found = place.ask("view_chats", request)
+    following = found["next_offset"]
+    kept = {"q": text, "scope": scope}
+    return render(
+        "chats.html",
+        nav="chats",
+        text=text,
+        scope=scope,
+        scope_name=labels.scope_name(request["scope"]) if scope else "",
+        all_projects="/chats" + query_of({"q": text}),
+        chats=found.get("chats", []),
+        hits=found.get("hits", []),
+        older="/chats" + query_of({**kept, "n": str(following)}) if following else None,
+        newest="/chats" + query_of(kept) if start else None,
+        link=message_link,
+        scope_key=_scope_key,
+    )
+
+
+def chat(place: Place, query: Mapping[str, str], path: Mapping[str, Any]) -> str:
+    """A window of one chat."""
+    request: Json = {"id": path["chat_id"], "limit": WINDOW}
+    if query.get("m"):
+        request["message_id"] = query["m"]
+    elif query.get("n", "").isdecimal():
+        request["start"] = int(query["n"])
+    found = place.ask("view_chat", request)
+    messages, total, start = found["messages"], found["chat"]["messages"], found["start"]
+    address = f"/chats/{quote(found['chat']['id'], safe='')}"
+
+    def window(begin: int) -> str:
+        return address + query_of({"n": str(begin)})
+
+    return render(
+        "chat.html",
+        nav="chats",
+        chat=found["chat"],
+        messages=messages,
+        records={one["id"]: one for one in found["records"]},
+        first=start + 1,
+        last=messages[-1]["number"] + 1 if messages else start,
+        total=total,
+        asked=query.get("m"),
+        begin=address if start else None,
+        earlier=window(max(0, start - BACK)) if start else None,
+        later=window(found["next"]) if found["next"] is not None else None,
+        end=window(max(0, total - BACK)) if found["next"] is not None else None,
+        scope_key=_scope_key,
+    )
+
+
+def message_link(chat_id: str, message_id: str) -> str:
+    """The address of a message in its chat."""
+    asked = query_of({"m": message_id})
+    return f"/chats/{quote(chat_id, safe='')}{asked}#m-{quote(message_id, safe='')}"
+
+
+def _scope_key(chat: Json) -> str | None:
+    if chat.get("repository_identity"):
+        return f"repository:{chat['repository_identity']}"
+    return f"local_project:{chat['project_path']}" if chat.get("project_path") else None

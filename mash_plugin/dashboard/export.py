@@ -1,0 +1,60 @@
+"""One page for others: a selection of records with their evidence and history, inert and masked."""
+
+from collections.abc import Mapping
+from importlib.resources import files
+from typing import Any
+
+from markupsafe import Markup
+
+from mash_plugin.dashboard import filters
+from mash_plugin.dashboard.memory_pages import Step, steps_of
+from mash_plugin.dashboard.place import Place
+from mash_plugin.dashboard.rendering import render
+from mash_plugin.errors import InvalidArgument
+from mash_plugin.memory.masking import Masking
+
+PAGE = 200
+MOST = 5_000
+Json = dict[str, Any]
+
+
+def export_page(place: Place, query: Mapping[str, str]) -> tuple[str, int]:
+    """The page of everything that fits these filters, and how many records stand in it.
+
+    Credentials are masked whatever the settings say. Raises InvalidArgument for too many records.
+    """
+    shown = Masking(is_on=True)
+    request = filters.request_of({**query, "after": ""}, PAGE)
+    records: list[tuple[Json, list[Step]]] = []
+    while True:
+        found = place.ask("view_records", request)
+        if found["total"] > MOST:
+            raise InvalidArgument(
+                f"{found['total']} records fit; one page holds {MOST}. Select fewer, such as"
+                " --select 'kind=decision&scope=personal'."
+            )
+        records += [_record(place, one["id"], shown) for one in found["records"]]
+        if found["next"] is None:
+            break
+        request["after"] = found["next"]
+    style = (files("mash_plugin.dashboard") / "static" / "dash.css").read_text("utf-8")
+    page = render(
+        "export.html",
+        records=records,
+        active=[label for label, _ in filters.active(shown.whole(query), "")],
+        style=Markup(style),  # noqa: S704 - our own file
+    )
+    return page, len(records)
+
+
+def _record(place: Place, record_id: str, shown: Masking) -> tuple[Json, list[Step]]:
+    """A record with its whole history."""
+    request: Json = {"id": record_id}
+    found = shown.whole(place.ask("terminal_show", request))
+    revisions = list(found["revisions"])
+    following = found["next_before_revision"]
+    while following is not None:
+        page = shown.whole(place.ask("terminal_show", {**request, "before_revision": following}))
+        revisions += page["revisions"]
+        following = page["next_before_revision"]
+    return found["record"], steps_of(revisions)

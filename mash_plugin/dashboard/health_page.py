@@ -1,0 +1,70 @@
+"""How it does: what the doctor finds, when hooks ran, what they cost, and the index."""
+
+from collections.abc import Mapping
+from datetime import date, datetime
+from typing import Any, NamedTuple
+
+from mash_plugin.dashboard import plots
+from mash_plugin.dashboard.place import Place
+from mash_plugin.dashboard.rendering import render
+
+DAYS = 30
+GRAVEST = ("error", "warning", "note")
+Json = dict[str, Any]
+
+
+class Injected(NamedTuple):
+    """What one hook put into sessions, day by day."""
+
+    hook: str
+    plot: plots.Bars
+    times: int
+
+
+class Latency(NamedTuple):
+    """How long one hook took."""
+
+    hook: str
+    plot: plots.Bars
+    half: str
+    most: str
+
+
+def health(place: Place, _query: Mapping[str, str], _path: Mapping[str, Any]) -> str:
+    """Findings first, then the plots."""
+    told = place.ask("view_health", {})
+    findings = place.findings()
+    found = [one for gravity in GRAVEST for one in findings if one["severity"] == gravity]
+    today = datetime.now().astimezone().date()
+    return render(
+        "health.html",
+        nav="health",
+        told=told,
+        findings=found,
+        fine=sum(one["severity"] == "ok" for one in findings),
+        days=DAYS,
+        injected=[_injected(hook, told["injected_by_day"], today) for hook in _hooks(told)],
+        latency=[
+            _latency(hook, told["latency"]["limits_ms"], counts)
+            for hook, counts in told["latency"]["hooks"].items()
+        ],
+    )
+
+
+def _hooks(told: Json) -> list[str]:
+    return sorted({one["hook"] for one in told["injected_by_day"]})
+
+
+def _injected(hook: str, days: list[Json], today: date) -> Injected:
+    mine = [one for one in days if one["hook"] == hook]
+    values = plots.last_days([(one["day"], one["bytes"]) for one in mine], today, DAYS)
+    return Injected(hook, plots.bars(values), sum(one["times"] for one in mine))
+
+
+def _latency(hook: str, limits: list[int], counts: list[int]) -> Latency:
+    return Latency(
+        hook,
+        plots.bars(plots.columns_of(limits, counts), plots.WIDE),
+        plots.within(limits, counts, 0.5),
+        plots.within(limits, counts, 0.95),
+    )

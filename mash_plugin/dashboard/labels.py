@@ -1,0 +1,103 @@
+"""What the fields of records and messages are called on the pages."""
+
+from collections.abc import Mapping
+from typing import Any
+
+Json = Mapping[str, Any]
+KINDS = {"decision": "Decision", "preference": "Preference", "fact": "Fact"}
+PLURALS = {"decision": "Decisions", "preference": "Preferences", "fact": "Facts"}
+STATES = {
+    "proposed": "Proposed",
+    "accepted": "Accepted",
+    "active": "Active",
+    "current": "Current",
+    "superseded": "Superseded",
+    "withdrawn": "Withdrawn",
+    "retracted": "Retracted",
+}
+REVIEWS = {"established": "Established", "candidate": "Unconfirmed"}
+DECIDERS = {"person": "Decided by a person", "agent": "Decided by an agent"}
+PURPOSES = {
+    "endorsement": "Endorsement",
+    "context": "Context",
+    "report": "Report",
+    "unknown": "Purpose unknown",
+}
+AUTHORS = {
+    "person": "typed by the person",
+    "inferred": "probably typed by the person",
+    "agent": "said by the agent",
+    "automated": "written by a program",
+    "unknown": "author unknown",
+}
+FRESHNESS = {
+    "matching": "still stands there",
+    "unindexed": "not read yet",
+    "changed": "the message has changed",
+    "missing": "the message is gone",
+    "role_changed": "the message has another role now",
+    "role_unknown": "the role is unknown",
+}
+RELATIONS = {
+    "supersedes": "replaces",
+    "supports": "supports",
+    "contradicts": "contradicts",
+}
+SPEAKERS = {
+    "person": "Person",
+    "inferred": "Person (inferred)",
+    "agent": "Agent",
+    "automated": "Automated",
+    "unknown": "Unknown",
+}
+RETIRED = frozenset({"superseded", "withdrawn", "retracted"})
+SOURCES = {"claude-code": "Claude Code", "codex": "Codex"}
+
+
+def scope_key(scope: Json) -> str:
+    """A scope in one word of an address."""
+    kind = scope["kind"]
+    return kind if kind == "personal" else f"{kind}:{scope_value(scope)}"
+
+
+def scope_of_key(key: str) -> dict[str, str]:
+    """The scope of such a word, as requests write it; an unknown kind is refused later."""
+    kind, _, value = key.partition(":")
+    field = {"repository": "identity", "local_project": "path", "chat": "id"}.get(kind)
+    return {"kind": kind, field: value} if field else {"kind": kind}
+
+
+def scope_value(scope: Json) -> str:
+    """The identity, path or ID of a scope."""
+    return str(scope.get("identity") or scope.get("path") or scope.get("id") or "")
+
+
+def scope_name(scope: Json) -> str:
+    """A scope as it is read: the end of a long one tells most."""
+    if scope["kind"] == "personal":
+        return "Personal"
+    value = scope_value(scope)
+    return f"Chat {value}" if scope["kind"] == "chat" else value.removeprefix("github.com/")
+
+
+def short_name(name: str) -> str:
+    """The last parts of a path or an identity."""
+    return "/".join(name.rstrip("/").split("/")[-2:]) or name
+
+
+def standing(record: Json) -> list[tuple[str, str]]:
+    """(tone, words) of everything about a record that a reader must not miss."""
+    told: list[tuple[str, str]] = []
+    if record.get("conflicted"):
+        told.append(("bad", "Contradicted"))
+    if record["evidence"] == "stale":
+        told.append(("warn", "Evidence changed"))
+    if record["state"] in RETIRED:
+        told.append(("quiet", STATES[record["state"]]))
+    elif record["status"] == "inactive":
+        told.append(("quiet", "Not in force"))
+    if record["review"] == "candidate":
+        told.append(("quiet", REVIEWS["candidate"]))
+    if record.get("owner"):
+        told.append(("quiet", "Imported from another owner"))
+    return told

@@ -1,0 +1,18 @@
+"""What the pages are made of: the daemon's answers, the doctor's findings, this user's paths."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from mash_plugin.paths import Paths
+
+Json = dict[str, Any]
+
+
+class Place(NamedTuple):
+    """Where pages get what they show; nothing of it writes."""
+
+    ask: Callable[[str, Mapping[str, Any]], Json]
+    """The answer of a method of the daemon."""
+    findings: Callable[[], list[Json]]
+    """What the doctor finds now."""
+    paths: Paths

@@ -1,0 +1,78 @@
+"""Templates: everything is escaped, and what cannot be seen is left out of every text."""
+
+import time
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from jinja2 import DictLoader, Environment, StrictUndefined
+from markupsafe import Markup
+
+from mash_plugin.dashboard import labels
+from mash_plugin.render.text import local_date, seen
+from mash_plugin.wording import counted
+
+
+def render(template: str, **values: Any) -> str:  # noqa: ANN401 - what templates show
+    """The page that a template makes of these values."""
+    return _environment().get_template(template).render(zone=_zone(), **values)
+
+
+@cache
+def _environment() -> Environment:
+    folder = files("mash_plugin.dashboard") / "templates"
+    texts = {one.name: one.read_text("utf-8") for one in folder.iterdir()}
+    environment = Environment(
+        loader=DictLoader(texts),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_finalize,
+    )
+    environment.globals |= {"labels": labels, "counted": counted}
+    environment.filters |= {"day": _day, "moment": _moment, "many": _many, "kb": _size}
+    return environment
+
+
+def _finalize(value: object) -> object:
+    return seen(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def _moment(at_ms: int | None, form: str = "%-d %b %Y, %H:%M") -> Markup:
+    """A moment in local time; the full form with its zone is told on hovering."""
+    if at_ms is None:
+        return Markup("time unknown")
+    try:
+        at = time.localtime(at_ms // 1000)
+    except (ValueError, OverflowError, OSError):
+        return Markup("time unknown")
+    shown = time.strftime(form, at)
+    return Markup('<time datetime="{}" title="{}">{}</time>').format(
+        time.strftime("%Y-%m-%dT%H:%M:%S%z", at), local_date(at_ms), shown
+    )
+
+
+def _day(at_ms: int | None) -> Markup:
+    return _moment(at_ms, "%-d %b %Y")
+
+
+def _many(number: int) -> str:
+    return f"{number:,}"
+
+
+def _size(number: int) -> str:
+    return f"{number:,} B" if number < 1_000 else f"{number / 1000:,.1f} kB"
+
+
+def _zone() -> str:
+    return local_date(int(time.time() * 1000)).rpartition(" ")[2]
+
+
+def query_of(values: Mapping[str, str | None]) -> str:
+    """The part of an address behind `?`, without what is empty."""
+    from urllib.parse import urlencode
+
+    found = urlencode({name: value for name, value in values.items() if value})
+    return f"?{found}" if found else ""

@@ -1,0 +1,140 @@
+"""Serve the pages to one browser of this machine until the terminal ends."""
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator, Mapping
+from importlib.resources import files
+from typing import Any, NamedTuple
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, PlainTextResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from mash_plugin.dashboard.guard import Guard
+from mash_plugin.dashboard.pages import PAGES, failure_page, raw_record
+from mash_plugin.dashboard.place import Place
+from mash_plugin.errors import InvalidArgument, MashError, NotFound
+
+STATIC = {
+    "dash.css": "text/css; charset=utf-8",
+    "dash.js": "text/javascript; charset=utf-8",
+    "icon.svg": "image/svg+xml",
+}
+MOST_CONNECTIONS = 64
+LOOK_EVERY_S = 1.0
+STILL_THERE = 15
+"""Looks without a change after which a line is sent, so that a closed page is noticed."""
+
+
+class _Stopping(NamedTuple):
+    """Whether the server is on its way out: what waits for changes must not hold it up."""
+
+    server: uvicorn.Server
+
+    def __bool__(self) -> bool:
+        return self.server.should_exit
+
+
+def serve(sockets: list[socket.socket], token: str, place: Place) -> None:
+    """Answer until a signal ends it."""
+    app = Starlette()
+    config = uvicorn.Config(
+        Guard(app, sockets[0].getsockname()[1], token),
+        http="h11",
+        ws="none",
+        loop="asyncio",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        limit_concurrency=MOST_CONNECTIONS,
+        timeout_graceful_shutdown=1,
+    )
+    server = uvicorn.Server(config)
+    app.router.routes.extend(_routes(place, _Stopping(server)))
+    app.add_exception_handler(404, _nowhere)
+    server.run(sockets=sockets)
+
+
+def _routes(place: Place, stopping: _Stopping) -> list[Route]:
+    static = files("mash_plugin.dashboard") / "static"
+
+    async def page(request: Request) -> Response:
+        return await run_in_threadpool(_page, place, request)
+
+    async def raw(request: Request) -> Response:
+        return await run_in_threadpool(_raw, place, request)
+
+    async def file(request: Request) -> Response:
+        name = request.path_params["name"]
+        if name not in STATIC:
+            return _nowhere(request, None)
+        body = (static / name).read_bytes()
+        return Response(body, headers={"Content-Type": STATIC[name]})
+
+    async def live(_request: Request) -> Response:
+        return StreamingResponse(_changes(place, stopping), media_type="text/event-stream")
+
+    return [
+        *(Route(path, page) for path in PAGES),
+        Route("/memory/{record_id}/json", raw),
+        Route("/static/{name}", file),
+        Route("/live", live),
+    ]
+
+
+def _page(place: Place, request: Request) -> Response:
+    path = request.scope["route"].path if "route" in request.scope else request.url.path
+    query: Mapping[str, str] = request.query_params
+    try:
+        return HTMLResponse(PAGES[path](place, query, request.path_params))
+    except MashError as error:
+        return HTMLResponse(failure_page(place, error), _status(error))
+
+
+def _raw(place: Place, request: Request) -> Response:
+    try:
+        body = raw_record(place, request.path_params["record_id"])
+    except MashError as error:
+        return PlainTextResponse(error.message, _status(error))
+    return Response(body, media_type="application/json")
+
+
+async def _changes(place: Place, stopping: _Stopping) -> AsyncIterator[str]:
+    """A line for every change of the store or of the index, for as long as the page is open."""
+    known: dict[str, Any] | None = None
+    quiet = 0
+    yield "retry: 2000\n\n"
+    while not stopping:
+        try:
+            found = await run_in_threadpool(place.ask, "view_version", {})
+        except MashError:
+            found = known or {}
+        quiet += 1
+        if known is not None and found != known:
+            yield "event: change\ndata: \n\n"
+            quiet = 0
+        elif quiet >= STILL_THERE:
+            yield ": still there\n\n"
+            quiet = 0
+        known = found
+        await asyncio.sleep(LOOK_EVERY_S)
+
+
+def _nowhere(_request: Request, _error: Exception | None) -> Response:
+    return PlainTextResponse("There is no such page; begin at /memory.\n", 404)
+
+
+def _status(error: MashError) -> int:
+    match error:
+        case NotFound():
+            return 404
+        case InvalidArgument():
+            return 400
+        case _:
+            return (
+                404 if error.code in ("chat_not_found", "message_not_found", "forgotten") else 503
+            )

@@ -1,0 +1,50 @@
+"""What was decided when, under the calendar of everything that was saved."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from itertools import groupby
+from typing import Any
+
+from mash_plugin.dashboard import filters, labels, plots
+from mash_plugin.dashboard.place import Place
+from mash_plugin.dashboard.rendering import query_of, render
+
+PAGE = 100
+YEAR_MS = 372 * 86_400_000
+Json = dict[str, Any]
+
+
+def timeline(place: Place, query: Mapping[str, str], _path: Mapping[str, Any]) -> str:
+    """Decisions by month, the newest first, of all projects or of one."""
+    wanted = {"kind": "decision", "scope": query.get("scope", ""), "after": query.get("after", "")}
+    found = place.ask("view_records", filters.request_of(wanted, PAGE))
+    now = datetime.now().astimezone()
+    # The same all day, so that the daemon need not count again.
+    since = int(now.replace(hour=0, minute=0, second=0, microsecond=0).timestamp() * 1000) - YEAR_MS
+    asked: Json = {"since": since}
+    if wanted["scope"]:
+        asked["scope"] = labels.scope_of_key(wanted["scope"])
+    days = place.ask("view_days", asked)["days"]
+    kept, following = {"scope": wanted["scope"]}, found["next"]
+    after = f"{following['at']}.{following['id']}" if following else None
+    projects = [
+        f for f in filters.facets(kept, found["counts"], "/timeline") if f.name == "Project"
+    ]
+    return render(
+        "timeline.html",
+        nav="timeline",
+        strip=plots.strip({day["day"]: day["records"] for day in days}, now.date()),
+        months=_months(found["records"]),
+        total=found["total"],
+        scope_name=labels.scope_name(asked["scope"]) if wanted["scope"] else "",
+        projects=projects[0] if projects else None,
+        older="/timeline" + query_of({**kept, "after": after}) if after else None,
+        newest="/timeline" + query_of(kept) if wanted["after"] else None,
+    )
+
+
+def _months(records: list[Json]) -> list[tuple[str, list[Json]]]:
+    def month(record: Json) -> str:
+        return f"{datetime.fromtimestamp(record['recorded_at'] / 1000).astimezone():%B %Y}"
+
+    return [(name, list(found)) for name, found in groupby(records, month)]
