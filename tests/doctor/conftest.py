@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.homes import Home
+from tests.support.homes import Home, clients_folder
+from tests.support.kept_home import NOWHERE, KeptHome
 from tests.support.processes import end_processes_of
 from tests.support.saved import begin, save
-
-NOWHERE = "http://127.0.0.1:9"
+from tests.support.trust_hooks import trust_hooks
 
 
 @pytest.fixture(scope="session")
@@ -43,9 +43,35 @@ def fresh(tmp_path: Path) -> Iterator[Home]:
     end_processes_of(made.root)
 
 
+@pytest.fixture(scope="session")
+def kept_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KeptHome]:
+    def prepare(home: Home) -> None:
+        begin(home)
+        save(home, "established", "We render invoices with Typst.")
+
+    made = KeptHome(tmp_path_factory.mktemp("kept"), prepare)
+    yield made
+    made.end()
+
+
 @pytest.fixture
-def kept(home: Home) -> Home:
+def kept(kept_once: KeptHome) -> Home:
     """With one chat and one record of it."""
-    begin(home)
-    save(home, "established", "We render invoices with Typst.")
-    return home
+    return kept_once.bring_back()
+
+
+@pytest.fixture(scope="session")
+def equipped_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KeptHome]:
+    def prepare(home: Home) -> None:
+        home.mash("init", "--yes", "--no-index")
+        trust_hooks(str(clients_folder() / "codex"), home.home, home.environment)
+
+    made = KeptHome(tmp_path_factory.mktemp("equipped"), prepare)
+    yield made
+    made.end()
+
+
+@pytest.fixture
+def equipped(equipped_once: KeptHome) -> Home:
+    """With the plugin in both agents, and its hooks trusted."""
+    return equipped_once.bring_back()

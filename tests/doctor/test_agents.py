@@ -4,7 +4,6 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,32 +13,13 @@ from mash_plugin.agents.codex import setup as codex
 from mash_plugin.agents.listing import TRIED
 from mash_plugin.errors import Internal
 from tests.cli.test_chats_commands import write_chat
-from tests.doctor.conftest import NOWHERE
 from tests.doctor.examined import examined, findings, is_gone, mend, named, shell
 from tests.support.homes import Home, clients_folder
 from tests.support.polling import eventually
-from tests.support.processes import end_processes_of, processes_of
+from tests.support.processes import processes_of
 from tests.support.trust_hooks import trust_hooks
 
 INIT = "mash init --yes --no-index"
-
-
-@pytest.fixture
-def equipped(fresh: Home) -> Home:
-    """With the plugin in both agents, and its hooks trusted."""
-    fresh.mash("init", "--yes", "--no-index")
-    trust_hooks(str(clients_folder() / "codex"), fresh.home, fresh.environment)
-    return fresh
-
-
-@pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
-    """The same, for tests that leave it as it was."""
-    made = Home(tmp_path_factory.mktemp("shared") / "person", NOWHERE, NOWHERE)
-    made.mash("init", "--yes", "--no-index")
-    trust_hooks(str(clients_folder() / "codex"), made.home, made.environment)
-    yield made
-    end_processes_of(made.root)
 
 
 def waiting_programs(home: Home) -> list[int]:
@@ -74,12 +54,13 @@ def test_hooks_that_codex_does_not_trust_are_the_only_fault_of_a_new_set_up(fres
     assert "Codex: all 5 hooks are trusted" in fresh.mash("doctor").out
 
 
-def test_a_missing_plugin_is_installed_by_init(fresh: Home) -> None:
+def test_a_missing_plugin_and_its_missing_folder_are_made_by_init(fresh: Home) -> None:
     fresh.mash("init", "--yes", "--no-index", "--no-agents")
+    assert named(fresh, "agents", "folder-missing")["next"] == "mash init"
     absent = [one for one in findings(fresh, "agents") if one["name"] == "plugin-absent"]
     assert [one["next"] for one in absent] == ["mash init", "mash init"]
     shell(fresh, INIT)
-    assert "plugin-absent" not in problems(fresh)
+    assert problems(fresh) == ["hooks-off"]
 
 
 def test_a_plugin_that_was_switched_off_is_a_note_with_the_command(equipped: Home) -> None:
@@ -130,56 +111,49 @@ def test_the_plugin_of_another_home_is_told_and_replaced(equipped: Home) -> None
     equipped.run("mash", "daemon", "stop", env=elsewhere)
 
 
-def test_hooks_that_a_person_disabled_everywhere_are_pointed_out(shared: Home) -> None:
-    file = shared.claude / "settings.json"
+def test_hooks_that_a_person_disabled_everywhere_are_pointed_out(equipped: Home) -> None:
+    file = equipped.claude / "settings.json"
     before = file.read_text()
     file.write_text(json.dumps({**json.loads(before), "disableAllHooks": True}))
-    found = named(shared, "agents", "hooks-off")
+    found = named(equipped, "agents", "hooks-off")
     assert "disableAllHooks" in found["next"]
     file.write_text(before)
-    assert is_gone(shared, "agents", "hooks-off")
+    assert is_gone(equipped, "agents", "hooks-off")
 
 
-def test_settings_of_an_agent_that_cannot_be_read_are_named(shared: Home) -> None:
-    file = shared.claude / "settings.json"
+def test_settings_of_an_agent_that_cannot_be_read_are_named(equipped: Home) -> None:
+    file = equipped.claude / "settings.json"
     before = file.read_text()
     file.write_text("{ // mine\n" + before)
-    found = named(shared, "agents", "agent-settings-broken")
+    found = named(equipped, "agents", "agent-settings-broken")
     assert str(file) in found["what"]
     assert found["next"] == f"${{EDITOR:-vi}} {file}"
     file.write_text(before)
-    assert is_gone(shared, "agents", "agent-settings-broken")
+    assert is_gone(equipped, "agents", "agent-settings-broken")
 
 
 def test_an_older_agent_than_was_tried_is_a_warning_and_a_newer_one_is_none(
-    shared: Home,
+    equipped: Home,
 ) -> None:
     real = clients_folder() / "claude"
-    older = client(shared, "claude", f'[ "$1" = --version ] && echo 1.0.9 || exec {real} "$@"')
-    found = named(shared, "agents", "agent-old", env=older)
+    older = client(equipped, "claude", f'[ "$1" = --version ] && echo 1.0.9 || exec {real} "$@"')
+    found = named(equipped, "agents", "agent-old", env=older)
     assert f"1.0.9 is older than {TRIED['claude-code']}" in found["what"]
     assert found["next"] == "claude update"
-    newer = client(shared, "claude", f'[ "$1" = --version ] && echo 99.1.0 || exec {real} "$@"')
-    assert named(shared, "agents", "agent-new", env=newer)["severity"] == "ok"
-    assert is_gone(shared, "agents", "agent-old")
+    newer = client(equipped, "claude", f'[ "$1" = --version ] && echo 99.1.0 || exec {real} "$@"')
+    assert named(equipped, "agents", "agent-new", env=newer)["severity"] == "ok"
+    assert is_gone(equipped, "agents", "agent-old")
 
 
-def test_an_agent_that_says_nothing_useful_is_a_warning(shared: Home) -> None:
-    broken = client(shared, "codex", "echo nothing; exit 3")
-    found = named(shared, "agents", "agent-silent", env=broken)
+def test_an_agent_that_says_nothing_useful_is_a_warning(equipped: Home) -> None:
+    broken = client(equipped, "codex", "echo nothing; exit 3")
+    found = named(equipped, "agents", "agent-silent", env=broken)
     assert "`codex --version` failed" in found["what"]
 
 
 def test_agents_that_are_not_there_are_notes_without_advice_that_cannot_help(home: Home) -> None:
     found = [one for one in findings(home, "agents") if one["name"] == "agent-not-found"]
     assert [(one["severity"], one["next"]) for one in found] == [("note", ""), ("note", "")]
-
-
-def test_a_plugin_folder_that_was_never_made_is_made_by_init(fresh: Home) -> None:
-    fresh.mash("init", "--yes", "--no-index", "--no-agents")
-    assert named(fresh, "agents", "folder-missing")["next"] == "mash init"
-    shell(fresh, INIT)
-    assert is_gone(fresh, "agents", "folder-missing")
 
 
 @pytest.mark.parametrize(
@@ -201,47 +175,47 @@ def test_a_plugin_folder_that_was_never_made_is_made_by_init(fresh: Home) -> Non
     ],
 )
 def test_the_agents_own_list_counts_whatever_its_files_say(
-    shared: Home, agent: str, lists: str, name: str, severity: str
+    equipped: Home, agent: str, lists: str, name: str, severity: str
 ) -> None:
     real = clients_folder() / agent
     script = f'if [ "$1 $2" = "plugin list" ]; then {lists}; else exec {real} "$@"; fi'
-    found = named(shared, "agents", name, env=client(shared, agent, script))
+    found = named(equipped, "agents", name, env=client(equipped, agent, script))
     assert found["severity"] == severity
-    assert is_gone(shared, "agents", name)
+    assert is_gone(equipped, "agents", name)
 
 
-def test_a_codex_that_does_not_tell_its_hooks_is_a_warning(shared: Home) -> None:
+def test_a_codex_that_does_not_tell_its_hooks_is_a_warning(equipped: Home) -> None:
     real = clients_folder() / "codex"
     script = f'if [ "$1" = app-server ]; then exit 3; else exec {real} "$@"; fi'
-    found = named(shared, "agents", "hooks-not-listed", env=client(shared, "codex", script))
+    found = named(equipped, "agents", "hooks-not-listed", env=client(equipped, "codex", script))
     assert found["severity"] == "warning"
     assert "/hooks" in found["next"]
-    assert is_gone(shared, "agents", "hooks-not-listed")
+    assert is_gone(equipped, "agents", "hooks-not-listed")
 
 
 def test_an_agent_that_never_answers_costs_no_more_than_its_time_out(
-    shared: Home,
+    equipped: Home,
 ) -> None:
     # As a script that starts the program: its child holds the pipes after its end.
-    hanging = client(shared, "claude", "tail -f /dev/null; true")
+    hanging = client(equipped, "claude", "tail -f /dev/null; true")
     command = [hanging["PATH"].partition(":")[0] + "/claude", "--version"]
     began = time.monotonic()
     with pytest.raises(Internal, match=r"gave no answer in 0\.2 s"):
-        listing.ask(command, shared.environment, timeout_s=0.2)
+        listing.ask(command, equipped.environment, timeout_s=0.2)
     assert time.monotonic() - began < 5
     assert listing.TIMEOUT_S <= 10
-    eventually(lambda: not waiting_programs(shared), "the program lives on")
+    eventually(lambda: not waiting_programs(equipped), "the program lives on")
 
 
 def test_an_app_server_that_never_answers_is_ended_with_all_it_started(
-    shared: Home, monkeypatch: pytest.MonkeyPatch
+    equipped: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    hanging = client(shared, "codex", "tail -f /dev/null; true")
+    hanging = client(equipped, "codex", "tail -f /dev/null; true")
     monkeypatch.setattr(codex, "APP_SERVER_TIMEOUT_S", 0.2)
-    place = codex.find_place(shared.environment | hanging)
+    place = codex.find_place(equipped.environment | hanging)
     with pytest.raises(Internal, match="gave no list of hooks"):
-        codex.hook_trust(place, shared.environment)
-    eventually(lambda: not waiting_programs(shared), "the program lives on")
+        codex.hook_trust(place, equipped.environment)
+    eventually(lambda: not waiting_programs(equipped), "the program lives on")
 
 
 def test_a_chat_without_hooks_is_told_once_an_agent_was_used(equipped: Home) -> None:

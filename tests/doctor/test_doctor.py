@@ -47,15 +47,13 @@ def test_a_well_kept_home_has_no_problem_and_every_category_says_so(home: Home) 
     assert told == set(CATEGORIES)
 
 
-def test_looking_changes_no_file_and_starts_no_daemon(fresh: Home) -> None:
-    fresh.mash("init", "--yes", "--no-index")
-    fresh.mash("daemon", "stop")
-    before = tree(fresh.mash_home)
-    settings = [(fresh.claude / "settings.json"), (fresh.codex / "config.toml")]
+def test_looking_changes_no_file_and_starts_no_daemon(equipped: Home) -> None:
+    before = tree(equipped.mash_home)
+    settings = [(equipped.claude / "settings.json"), (equipped.codex / "config.toml")]
     texts = [file.read_bytes() for file in settings]
-    assert examined(fresh)[0] == 1
-    assert daemons_of(fresh.mash_home) == []
-    assert tree(fresh.mash_home) == before
+    assert examined(equipped)[0] == 0
+    assert daemons_of(equipped.mash_home) == []
+    assert tree(equipped.mash_home) == before
     assert [file.read_bytes() for file in settings] == texts
 
 

@@ -5,7 +5,9 @@ import mmap
 import sys
 from pathlib import Path
 
+from mash_plugin.doctor import program
 from tests.doctor.examined import findings, fix, is_gone, mend, named, shell
+from tests.doctor.machines import machine_at
 from tests.support.homes import Home
 
 
@@ -28,35 +30,33 @@ def environment(home: Home, name: str) -> Path:
     return folder
 
 
-def test_a_vanished_interpreter_of_the_hooks_comes_back_by_init(fresh: Home) -> None:
-    fresh.mash("init", "--yes", "--no-index")
-    name_interpreter(fresh, "/gone/python")
-    found = named(fresh, "program", "interpreter-gone")
+def test_a_vanished_interpreter_of_the_hooks_comes_back_by_init(equipped: Home) -> None:
+    name_interpreter(equipped, "/gone/python")
+    found = named(equipped, "program", "interpreter-gone")
     assert found["severity"] == "error"
     assert "/gone/python is gone" in found["what"]
     assert "stay silent" in found["why"]
     assert found["next"] == "mash init"
-    shell(fresh, found["next"] + " --yes --no-index")
-    assert is_gone(fresh, "program", "interpreter-gone")
-    assert is_gone(fresh, "agents", "folder-differs")
+    shell(equipped, found["next"] + " --yes --no-index")
+    assert is_gone(equipped, "program", "interpreter-gone")
+    assert is_gone(equipped, "agents", "folder-differs")
 
 
 def test_an_interpreter_without_mash_an_old_one_and_one_of_another_version_are_told(
-    fresh: Home,
+    equipped: Home,
 ) -> None:
-    fresh.mash("init", "--yes", "--no-index")
-    other = fresh.root / "python"
+    other = equipped.root / "python"
     other.write_text("#!/bin/sh\nexit 1\n")
     other.chmod(0o755)
-    name_interpreter(fresh, str(other))
-    found = named(fresh, "program", "interpreter-broken")
+    name_interpreter(equipped, str(other))
+    found = named(equipped, "program", "interpreter-broken")
     assert f"{other} cannot import mash" in found["what"]
     other.write_text("#!/bin/sh\necho 0.0.1 3 9\n")
-    assert "Python 3.9" in named(fresh, "program", "interpreter-old")["what"]
+    assert "Python 3.9" in named(equipped, "program", "interpreter-old")["what"]
     other.write_text("#!/bin/sh\necho 0.0.1 3 12\n")
-    assert "mash 0.0.1" in named(fresh, "program", "interpreter-of-another")["what"]
-    shell(fresh, "mash init --yes --no-index")
-    assert [one["name"] for one in findings(fresh, "program")] == ["interpreter", "command"]
+    assert "mash 0.0.1" in named(equipped, "program", "interpreter-of-another")["what"]
+    shell(equipped, "mash init --yes --no-index")
+    assert [one["name"] for one in findings(equipped, "program")] == ["interpreter", "command"]
 
 
 def test_a_link_to_an_environment_that_is_gone_is_pointed_at_the_newest_whole_one(
@@ -91,6 +91,16 @@ def test_a_command_that_is_not_on_path_is_put_there(home: Home) -> None:
     after = home.run("sh", "-c", f"{found['next']}; mash doctor --category program", env=bare)
     assert after.code == 0, after
     assert "command-not-found" not in after.out
+
+
+def test_the_folder_that_is_put_on_path_outlives_the_next_upgrade(tmp_path: Path) -> None:
+    machine = machine_at(tmp_path, environ={"PATH": str(tmp_path)})
+    data = Path(machine.paths.data)
+    (data / "envs").mkdir(parents=True)
+    (data / "envs/1").symlink_to(Path(sys.executable).parent.parent)
+    (data / "current").symlink_to("envs/1")
+    (found,) = program.check_command(machine)
+    assert found.next == f'export PATH={data}/current/bin:"$PATH"'
 
 
 def test_another_mash_that_comes_first_is_told(home: Home) -> None:
