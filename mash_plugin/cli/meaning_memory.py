@@ -7,7 +7,7 @@ from typing import NoReturn
 import click
 
 from mash_plugin.cli.main import COMMANDS as MASH_COMMANDS
-from mash_plugin.cli.main import LazyGroup, run, use_utf8
+from mash_plugin.cli.main import LazyGroup, end, run, use_utf8
 
 PROGRAM = "meaning-memory"
 COMMANDS = {
@@ -15,6 +15,7 @@ COMMANDS = {
     "consolidate": ("mash_plugin.cli.consolidate", "Store what was captured, or let it expire."),
     "call": ("mash_plugin.cli.memory_tools", "Call a tool with JSON; for scripts."),
     "mcp": ("mash_plugin.cli.memory_tools", "Serve the tools over stdio; agents start this."),
+    "serve": ("mash_plugin.cli.serve", "Serve memories over HTTP, on this machine alone."),
     "setup-postgres": ("mash_plugin.cli.setup_postgres", "Give an agent its login in Postgres."),
     "doctor": ("mash_plugin.cli.memory_doctor", "Check the queue, the store and every setting."),
 }
@@ -48,7 +49,7 @@ def cli() -> None:
 def main() -> NoReturn:
     """Run one command and end the process with its exit code."""
     use_utf8()
-    sys.exit(run(sys.argv[1:], cli, PROGRAM))
+    end(run(sys.argv[1:], cli, PROGRAM), PROGRAM)
 
 
 if __name__ == "__main__":

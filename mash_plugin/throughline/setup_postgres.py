@@ -24,6 +24,7 @@ from mash_plugin.throughline.postgres import (
     scripts,
     told,
 )
+from mash_plugin.throughline.private_files import write_private
 from mash_plugin.throughline.settings import Settings
 
 OWNER, AGENTS = "mm_owner", "mm_agent"
@@ -142,22 +143,6 @@ def _make_login(
     kept.setdefault("dbname", admin.info.dbname)
     write_private(file, make_conninfo("", **kept, user=role, password=password) + "\n")
     return True
-
-
-def write_private(file: str, text: str) -> None:
-    """Write a file that only its owner can read, whole or not at all."""
-    os.makedirs(os.path.dirname(file), 0o700, exist_ok=True)
-    temporary = f"{file}.{secrets.token_hex(4)}"
-    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as out:
-            out.write(text)
-            out.flush()
-            os.fsync(out.fileno())
-        os.replace(temporary, file)
-    except BaseException:
-        os.unlink(temporary)
-        raise
 
 
 def _refuse_other_login(file: str, role: str) -> None:
