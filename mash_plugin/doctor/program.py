@@ -14,6 +14,7 @@ from mash_plugin.agents.listing import run_bounded
 from mash_plugin.doctor.finding import Finding, Repair
 from mash_plugin.doctor.machine import Machine
 from mash_plugin.errors import Internal
+from mash_plugin.installer import COMPLETE, is_unused, point
 from mash_plugin.wording import counted
 
 INTERPRETER_TIMEOUT_S = 10
@@ -21,7 +22,6 @@ OLDEST_PYTHON = (3, 11)
 SILENT = "hooks that name it stay silent: agents get no memory"
 INSTALL = "scripts/install"
 UPGRADE = "mash upgrade"
-COMPLETE = ".complete"
 _PROBE = (
     "import sys; from importlib.metadata import version;"
     " print(version('mash-plugin'), *sys.version_info[:2])"
@@ -81,7 +81,8 @@ def check_environments(machine: Machine) -> Iterator[Finding]:
         folders = sorted(path for path in (data / "envs").iterdir() if path.is_dir())
     except OSError:
         return
-    old = [path for path in folders if os.path.realpath(path) != current and _is_unused(path)]
+    former = [path for path in folders if os.path.realpath(path) != current]
+    old = [path for path in former if (path / COMPLETE).exists() and is_unused(path)]
     if not old or not os.path.exists(current):
         return
 
@@ -166,23 +167,5 @@ def _newest_environment(folder: Path) -> Path | None:
 
 
 def _point(link: Path, target: str) -> str:
-    new = link.with_name("current.new")
-    new.unlink(missing_ok=True)
-    new.symlink_to(target)
-    new.replace(link)
+    point(link, target)
     return f"pointed {link} at {target}"
-
-
-def _is_unused(folder: Path) -> bool:
-    """Whether it is built and no process has a file of it open; where that is not told, no."""
-    processes = Path("/proc")
-    if not (folder / COMPLETE).exists() or not (processes / "self" / "maps").exists():
-        return False
-    wanted = os.fsencode(folder) + b"/"
-    for process in processes.iterdir():
-        try:
-            if process.name.isdigit() and wanted in (process / "maps").read_bytes():
-                return False
-        except OSError:
-            continue
-    return True
