@@ -1,16 +1,11 @@
 """Where the window of chats begins: fixed once, so that a later run goes on with the same one."""
 
-import os
-from collections.abc import MutableMapping
-from pathlib import Path
-
 import tomlkit
-from tomlkit.exceptions import TOMLKitError
 
 from mash_plugin.config import read_tables
 from mash_plugin.errors import InvalidArgument
-from mash_plugin.file_writing import replace_file
 from mash_plugin.paths import Paths
+from mash_plugin.settings_file import Table, edit_settings, subtable
 
 WINDOW_MS = 3 * 24 * 3600 * 1000
 KEY = "backfill_since"
@@ -31,19 +26,11 @@ def saved_since(paths: Paths, now: int) -> int:
 def keep_since(paths: Paths, now: int) -> int:
     """The same, noted in config.toml if it was not there; every other line is kept."""
     since = saved_since(paths, now)
-    file = Path(paths.config_file)
-    try:
-        document = tomlkit.parse(file.read_bytes().decode() if os.path.exists(file) else "")
-        if "records" not in document:
-            document["records"] = tomlkit.table()
-        records = document["records"]
-        if not isinstance(records, MutableMapping):
-            raise TypeError("records is not a table")
+
+    def keep(document: Table) -> None:
+        records = subtable(document, "records")
         if records.get(KEY) != since:
             records[KEY] = tomlkit.item(since).comment(COMMENT)
-            replace_file(file, tomlkit.dumps(document).encode())
-    except (TOMLKitError, TypeError, ValueError) as error:
-        raise InvalidArgument(
-            f"{file} cannot be changed ({error}). Correct it, then run this again."
-        ) from None
+
+    edit_settings(paths.config_file, keep)
     return since

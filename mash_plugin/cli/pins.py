@@ -3,17 +3,13 @@
 import json
 import os
 import sys
-from collections.abc import Callable, Mapping, MutableMapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
-
-import tomlkit
-from tomlkit.exceptions import TOMLKitError
 
 from mash_plugin.agents.hosts import HOSTS
-from mash_plugin.errors import InvalidArgument
 from mash_plugin.file_writing import replace_file
 from mash_plugin.paths import Paths, find_paths, passwd_home, pin_file
+from mash_plugin.settings_file import Table, edit_settings, subtable
 
 
 def planned_paths(environ: Mapping[str, str]) -> Paths:
@@ -70,9 +66,9 @@ def add_roots(config_file: str, roots: Mapping[str, str]) -> list[str]:
     """Add each root to `[chats.roots]`, every other line kept; the roots that were new."""
     added = []
 
-    def add(document: MutableMapping[str, Any]) -> None:
+    def add(document: Table) -> None:
+        table = subtable(document, "chats", "roots")
         for key, root in roots.items():
-            table = _subtable(_subtable(document, "chats"), "roots")
             known = table.get(key, [])
             known = [known] if isinstance(known, str) else list(known)
             if root not in known:
@@ -80,38 +76,14 @@ def add_roots(config_file: str, roots: Mapping[str, str]) -> list[str]:
                 added.append(root)
 
     if roots:
-        _edit(config_file, add)
+        edit_settings(config_file, add)
     return added
 
 
 def set_personal(config_file: str, is_wanted: bool) -> None:
     """Note whether personal preferences are shown at the start of a session."""
 
-    def note(document: MutableMapping[str, Any]) -> None:
-        _subtable(document, "recall")["personal_at_start"] = is_wanted
+    def note(document: Table) -> None:
+        subtable(document, "recall")["personal_at_start"] = is_wanted
 
-    _edit(config_file, note)
-
-
-def _edit(config_file: str, change: Callable[[MutableMapping[str, Any]], None]) -> None:
-    """Change the settings, every other line kept; an equal file is not written."""
-    file = Path(config_file)
-    text = file.read_bytes().decode("utf-8") if file.exists() else ""
-    try:
-        document = tomlkit.parse(text)
-        change(document)
-    except (TOMLKitError, TypeError, ValueError) as error:
-        raise InvalidArgument(
-            f"{config_file} cannot be changed ({error}). Correct it, then run `mash init` again."
-        ) from None
-    if (new := tomlkit.dumps(document)) != text:
-        replace_file(file, new.encode())
-
-
-def _subtable(table: MutableMapping[str, Any], name: str) -> MutableMapping[str, Any]:
-    if name not in table:
-        table[name] = tomlkit.table(is_super_table=name == "chats")
-    found = table[name]
-    if not isinstance(found, MutableMapping):
-        raise TypeError(f"{name} is not a table")
-    return found
+    edit_settings(config_file, note)
