@@ -3,15 +3,11 @@
 import os
 import re
 import stat
-from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
-from mash_plugin.config import MARKER_SWITCHES, read_marker
 from mash_plugin.paths import passwd_home
 
-MARKER = ".mash"
-MARKER_BYTES = 4_096
 _READ_LIMIT = 1 << 20
 _IDENTITY_LIMIT = 400
 _CASELESS_HOSTS = frozenset({"github.com", "gitlab.com", "bitbucket.org", "codeberg.org"})
@@ -115,90 +111,9 @@ def normalise_remote(url: str, base: str = "/") -> str | None:
     return _local_identity(url, base) if "://" not in url else None
 
 
-def is_denied(project: Project | None, deny: Iterable[str]) -> bool:
-    """Whether a list of paths and identities in the settings names this project.
-
-    A path names its folder and all below, by whole components; `host/owner/*` every repository
-    there; nothing else is a pattern.
-    """
-    if project is None:
-        return False
-    for entry in deny:
-        if entry.startswith(("/", "~")):
-            folder = named_folder(entry)
-            if any(is_within(root, folder) for root in (project.root, project.place)):
-                return True
-        elif project.identity is not None and _names_identity(entry, project.identity):
-            return True
-    return False
-
-
 def is_within(path: str, folder: str) -> bool:
     """Whether a path is this folder or lies below it."""
     return path == folder or path.startswith(folder.rstrip("/") + "/")
-
-
-def named_identity(entry: str) -> str | None:
-    """The repository that `host/owner/name` or a URL means."""
-    return normalise_remote(entry if ":" in entry else f"https://{entry}")
-
-
-def named_folder(entry: str) -> str:
-    """The folder that an entry with `/` or `~` in front means."""
-    path = os.path.join(passwd_home(), entry[2:] if entry[:1] == "~" else entry)
-    return os.path.realpath(path)
-
-
-def switched_off(project: Project | None) -> frozenset[str]:
-    """What the `.mash` file of a project switches off; that of the main work tree counts too."""
-    roots = dict.fromkeys((project.root, project.place)) if project else ()
-    return frozenset(key for root in roots for key in marker_at(root)[0])
-
-
-def marker_at(root: str) -> tuple[frozenset[str], tuple[str, ...]]:
-    """What the `.mash` file in a folder switches off, and what in it has no effect.
-
-    One that cannot be read, is too long or is a link out of the folder switches everything off:
-    nobody can tell what was meant to be left alone.
-    """
-    path = os.path.join(root, MARKER)
-    try:
-        if not os.path.isabs(root):
-            return frozenset(), ()
-        found = os.lstat(path)
-    except (OSError, ValueError):
-        return frozenset(), ()
-    if stat.S_ISLNK(found.st_mode):
-        real = os.path.realpath(path)
-        if not is_within(real, os.path.realpath(root)):
-            return _all_off("leads out of the project and is not followed")
-        return _all_off("is a link to nothing") if not os.path.exists(real) else _marker(real)
-    return _marker(path)
-
-
-def _marker(path: str) -> tuple[frozenset[str], tuple[str, ...]]:
-    try:
-        found = os.stat(path)
-    except OSError:
-        return _all_off("cannot be read")
-    if not stat.S_ISREG(found.st_mode):
-        return frozenset(), ()
-    if found.st_size > MARKER_BYTES:
-        return _all_off(f"is longer than {MARKER_BYTES:,} bytes")
-    text = read_file(path, MARKER_BYTES)
-    return _all_off("cannot be read") if text is None else read_marker(text)
-
-
-def _all_off(fault: str) -> tuple[frozenset[str], tuple[str, ...]]:
-    return frozenset(MARKER_SWITCHES), (f"it {fault}, so everything counts as off",)
-
-
-def _names_identity(entry: str, identity: str) -> bool:
-    if not entry.endswith("/*"):
-        return named_identity(entry) == identity
-    # `x` stands for the name that a repository there has.
-    owner = named_identity(f"{entry[:-1]}x")
-    return owner is not None and identity.startswith(owner[:-1])
 
 
 def _places_without_project() -> frozenset[str]:

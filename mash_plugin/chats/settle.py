@@ -8,8 +8,9 @@ from mash_plugin.agents.events import Message, ReaderState, TranscriptFile
 from mash_plugin.chat_ids import chat_id
 from mash_plugin.chats.blocks import blocks_to_compare, blocks_unchanged
 from mash_plugin.chats.intake import Place, take_in
-from mash_plugin.chats.project import Project, is_denied, normalise_remote, project_of, switched_off
+from mash_plugin.chats.project import Project, normalise_remote, project_of
 from mash_plugin.chats.stretch import From, Stretch, reader_state
+from mash_plugin.chats.switches import is_denied, switched_off
 from mash_plugin.privacy.credentials import cut_title
 from mash_plugin.store.chats import (
     SQL,

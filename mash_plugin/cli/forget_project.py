@@ -58,7 +58,7 @@ def forget_project(
 
 def _named(project: str) -> dict[str, str]:
     """The real path of a folder, or the identity of a repository. Raises InvalidArgument."""
-    from mash_plugin.chats.project import named_folder, named_identity
+    from mash_plugin.chats.switches import named_folder, named_identity
 
     if project.startswith(("/", "~")):
         return {"path": named_folder(project)}

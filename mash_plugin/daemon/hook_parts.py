@@ -7,14 +7,9 @@ from itertools import islice
 from typing import Any
 
 from mash_plugin.chat_ids import chat_id
-from mash_plugin.chats.project import (
-    Project,
-    is_denied,
-    may_have_upstream,
-    shared_place,
-    switched_off,
-)
+from mash_plugin.chats.project import Project, may_have_upstream, shared_place
 from mash_plugin.chats.reading import Chat, messages_newest_first, recent_chats
+from mash_plugin.chats.switches import is_denied, switched_off
 from mash_plugin.daemon.lanes import Lane, Part
 from mash_plugin.memory.call import Call
 from mash_plugin.memory.masking import masking

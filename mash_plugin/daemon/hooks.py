@@ -8,7 +8,8 @@ from functools import partial
 from mash_plugin.agents import agent_named
 from mash_plugin.agents.events import Agent, HookEvent
 from mash_plugin.agents.payload import CHECK_SESSION, CHECK_TEXT, read_payload
-from mash_plugin.chats.project import Project, is_denied, project_of, switched_off
+from mash_plugin.chats.project import Project, project_of
+from mash_plugin.chats.switches import is_denied, switched_off
 from mash_plugin.daemon import clock
 from mash_plugin.daemon import hook_parts as parts
 from mash_plugin.daemon.hook_call import Hook, HookNode, Undo, take_back

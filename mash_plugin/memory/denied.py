@@ -5,16 +5,16 @@ from collections.abc import Iterable
 from itertools import chain
 from typing import Literal
 
-from mash_plugin.chats.project import (
-    Project,
+from mash_plugin.chats.project import Project, project_of, shared_place
+from mash_plugin.chats.reading import Chat, chat_of, places_of
+from mash_plugin.chats.switches import (
+    LISTS,
     is_denied,
     named_folder,
-    project_of,
-    shared_place,
     switched_off,
+    what_is_off,
+    why_unread,
 )
-from mash_plugin.chats.reading import Chat, chat_of, places_of
-from mash_plugin.chats.switches import LISTS, what_is_off, why_unread
 from mash_plugin.config import Settings
 from mash_plugin.errors import RecordsDisabled
 from mash_plugin.memory.call import Call

@@ -6,15 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from mash_plugin.chats.project import (
-    Project,
-    is_denied,
-    marker_at,
-    normalise_remote,
-    project_of,
-    shared_place,
-    switched_off,
-)
+from mash_plugin.chats.project import Project, normalise_remote, project_of, shared_place
+from mash_plugin.chats.switches import is_denied, marker_at, switched_off
 from tests.support.transcripts import write_repository
 
 SHOP = "github.com/acme/shop"
