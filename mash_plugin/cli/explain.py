@@ -7,6 +7,7 @@ from typing import Any
 import click
 import orjson
 
+from mash_plugin.cli.asking import plain
 from mash_plugin.cli.tables import print_table
 from mash_plugin.privacy.credentials import mask
 from mash_plugin.records.cue_data import THRESHOLD, Found
@@ -39,7 +40,7 @@ def explain_prompt(text: str, previous: str | None, as_json: bool) -> int:
     if text == "-":
         text = sys.stdin.buffer.read().decode("utf-8", "replace")
     # Masked before it is read: sentences are shown in lower case, where no credential is known.
-    verdict = judge(mask(text), mask(previous) if previous else None)
+    verdict = judge(mask(plain(text)), mask(plain(previous)) if previous else None)
     if as_json:
         click.echo(orjson.dumps(_as_json(verdict)).decode())
     else:

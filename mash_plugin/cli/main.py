@@ -12,7 +12,7 @@ import signal
 import sys
 from contextlib import suppress
 from keyword import iskeyword
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, NoReturn, TextIO
 
 import click
 
@@ -138,7 +138,11 @@ def end(code: int, program: str = "mash") -> NoReturn:
         if code == 0 and not isinstance(error, BrokenPipeError):
             _tell(f"standard output: {error}.", 1, program)
         code = code or 1
-        _drop_output()
+        _drop(sys.stdout)
+    try:
+        sys.stderr.flush()
+    except OSError:  # the exit code is all that is left to tell
+        _drop(sys.stderr)
     sys.exit(code)
 
 
@@ -165,9 +169,11 @@ def run(arguments: list[str], group: click.Group = cli, program: str = "mash") -
         return _tell(error.message, exit_code(error), program)
     except BrokenPipeError:
         # The reader (`head`, a pager) has gone: no message, and none at interpreter exit either.
-        _drop_output()
+        _drop(sys.stdout)
         return 1
     except OSError as error:
+        if _is_folder_gone():
+            return _tell("the folder you are in is gone; change to one that is there.", 1, program)
         return _tell(f"{error}. Check that place, then see `{program} doctor`.", 1, program)
     except Exception as error:
         fault = f"something failed inside {program} ({type(error).__name__}: {error})."
@@ -219,6 +225,14 @@ def _tell(message: str, code: int, program: str) -> int:
     return code
 
 
-def _drop_output() -> None:
+def _drop(stream: TextIO) -> None:
     """Let nothing more be tried with what was not written: Python would tell of it at exit."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def _is_folder_gone() -> bool:
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        return True
+    return False

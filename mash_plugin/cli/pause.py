@@ -7,6 +7,7 @@ from typing import Any
 import click
 import orjson
 
+from mash_plugin.cli.asking import plain
 from mash_plugin.cli.log import UNITS
 from mash_plugin.render.text import clean, local_date
 
@@ -51,7 +52,7 @@ def pause(project: bool, session: str | None, length: int | None, off: bool, as_
     if off and length:
         raise click.UsageError("--off ends a pause at once; it takes no --for.")
     what = "off" if off else "project" if project else "session"
-    named = None if project else session or _own_session()
+    named = None if project else plain(session or _own_session() or "") or None
     request = {"what": what, "cwd": _folder(), "session": named, "for_ms": length}
     told = client.call("pause", {k: v for k, v in request.items() if v is not None})
     if as_json:

@@ -95,7 +95,8 @@ def undo_import(requests: Requests, params: Mapping[str, Any]) -> Json:
     """Remove the candidates that came of an import of another tool's memory."""
     from mash_plugin.transfer.others import take_back
 
-    return take_back(_call(requests), text_of(params, "id") or "")
+    import_id = (text_of(params, "id") or "").encode("utf-8", "replace").decode()
+    return take_back(_call(requests), import_id)
 
 
 @contextmanager
@@ -127,13 +128,18 @@ def _path(params: Mapping[str, Any]) -> str:
 
 def _scopes(given: object) -> "tuple[Scope, ...] | None":
     from mash_plugin.records.model import Scope
+    from mash_plugin.transfer.items import is_text
 
     if given is None:
         return None
     found = []
     for scope in given if isinstance(given, list) else [given]:
         kind, value = scope if isinstance(scope, list) and len(scope) == 2 else (None, None)
-        if kind not in SCOPES or not isinstance(value, str) or (kind == "personal") != (not value):
+        if (
+            kind not in SCOPES
+            or not (isinstance(value, str) and is_text(value))
+            or (kind == "personal") != (not value)
+        ):
             raise InvalidArgument(
                 f"scopes: {str(scope)[:200]} is none; a scope is one of {', '.join(SCOPES)} with"
                 " its value."

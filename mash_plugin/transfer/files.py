@@ -26,10 +26,11 @@ def opened(path: str, what: str = "export") -> Iterator[BinaryIO]:
         is_link = isinstance(error, OSError) and error.errno == errno.ELOOP
         why = "is a link; name the file itself" if is_link else f"cannot be read ({error})"
         raise InvalidArgument(f"{path} {why}. Nothing was imported.") from error
+    found = os.fstat(fd)
+    if not stat.S_ISREG(found.st_mode):  # Python makes no file object of a folder
+        os.close(fd)
+        raise InvalidArgument(f"{path} is no file that holds an {what}. Nothing was imported.")
     with os.fdopen(fd, "rb") as file:
-        found = os.fstat(fd)
-        if not stat.S_ISREG(found.st_mode):
-            raise InvalidArgument(f"{path} is no file that holds an {what}. Nothing was imported.")
         if found.st_uid != os.getuid():
             raise InvalidArgument(
                 f"{path} belongs to user {found.st_uid}, not to you: copy it if you trust it, then"

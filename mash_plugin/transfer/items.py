@@ -50,6 +50,15 @@ def add(found: Found, kind: Kind, quote: str, source: Source, statement: str | N
         found.items.append(Item(kind, said, quote, source))
 
 
+def is_text(text: str) -> bool:
+    """Whether it is UTF-8: names of files may hold other bytes, which no store takes."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def visible(text: str) -> str:
     """The text without its private spans."""
     return split_private(text)[0]

@@ -133,7 +133,7 @@ class Reader:
     def _read(self) -> bytes:
         try:
             data = self._gzip.readline(LINE_BYTES + 1)
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        except (EOFError, zlib.error, OSError) as error:  # BadGzipFile, or a disk that fails
             raise InvalidArgument(
                 f"Line {self._number}: the file is cut off or damaged ({error}), or no export of"
                 " mash. Nothing was imported."

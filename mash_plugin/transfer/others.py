@@ -67,7 +67,8 @@ class _Import(NamedTuple):
     @property
     def title(self) -> str:
         """How its chat is listed."""
-        return f"Import of {os.path.basename(self.path.rstrip('/')) or self.source}"
+        name = os.path.basename(self.path.rstrip("/"))
+        return f"Import of {_plain(name) or self.source}"
 
 
 def take_in(
@@ -259,7 +260,7 @@ def _read(call: Call, source: str, path: str, scope: Scope | None) -> _Import:
             found = read_memory(files)
         case "rules":
             content = _bytes_of(path, FILE_BYTES)
-            found = read_rules(os.path.basename(path), _text(content))
+            found = read_rules(_plain(os.path.basename(path)), _text(path, content))
         case _:
             content = _bytes_of(path, EXPORT_BYTES)
             name = None if scope.kind == "personal" else os.path.basename(scope.value)
@@ -275,16 +276,36 @@ def _memory_files(folder: str) -> Iterator[tuple[str, str]]:
     if len(names) > MOST_FILES:
         raise TooLarge(f"{folder} holds {len(names)} files; at most {MOST_FILES} are taken in.")
     for name in names:
-        yield name, _text(_bytes_of(os.path.join(folder, name), FILE_BYTES))
+        path = os.path.join(folder, name)
+        yield _plain(name), _text(path, _bytes_of(path, FILE_BYTES))
 
 
 def _bytes_of(path: str, most: int) -> bytes:
     with opened(path, "import") as file:
-        data = file.read(most + 1)
+        try:
+            data = file.read(most + 1)
+        except OSError as error:
+            raise InvalidArgument(
+                f"{path} cannot be read ({error}). Nothing was imported."
+            ) from error
     if len(data) > most:
         raise TooLarge(f"{path} has more than {most} bytes. Nothing was imported.")
     return data
 
 
-def _text(data: bytes) -> str:
-    return data.decode("utf-8-sig", "replace").replace("\r\n", "\n")
+def _text(path: str, data: bytes) -> str:
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InvalidArgument(
+            f"{path} is no text in UTF-8 (byte {error.start}): save it as such, or name another"
+            " file. Nothing was imported."
+        ) from error
+    if "\0" in text:
+        raise InvalidArgument(f"{path} is no text. Nothing was imported.")
+    return text.replace("\r\n", "\n")
+
+
+def _plain(name: str) -> str:
+    """The name of a file without bytes that are no UTF-8."""
+    return name.encode("utf-8", "replace").decode()

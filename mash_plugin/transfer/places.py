@@ -8,6 +8,7 @@ from mash_plugin.errors import InvalidArgument
 from mash_plugin.memory.call import Call
 from mash_plugin.records.model import Scope
 from mash_plugin.store.queries import load
+from mash_plugin.transfer.items import is_text
 
 PROJECT_FOLDERS = tuple(agent.HOME_FOLDER for agent in AGENTS.values())
 """Where a project keeps what is for one agent alone: named as that agent's own folder."""
@@ -34,6 +35,8 @@ def scope_of_place(call: Call, source: str, path: str) -> Scope:
 def _scope_of_memory(call: Call, path: str) -> Scope | None:
     """Its name is a path with its signs lost; the transcripts beside it tell the path itself."""
     folder = os.path.dirname(path.rstrip("/")) + "/"
+    if not is_text(folder):  # nothing of it is in the index
+        return None
     with call.chats.database.reading() as db:
         row = db.one(_SQL.project_of_folder, {"folder": folder})
     if row is None:

@@ -445,3 +445,12 @@ def test_a_citation_whose_role_is_not_known_makes_its_record_stale(
         "unknown",
     )
     assert item["id"] not in [one["id"] for one in other.recall(scope=scope)["records"]]
+
+
+@pytest.mark.parametrize("place", ["", "/proc/self/mem"])
+def test_a_folder_and_a_file_that_cannot_be_read_are_told(
+    memory: Memory, tmp_path: Path, place: str
+) -> None:
+    path = Path(place) if place else tmp_path
+    with pytest.raises(InvalidArgument, match="Nothing was imported"):
+        take_in(memory, path)

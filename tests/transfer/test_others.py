@@ -249,6 +249,23 @@ def test_links_large_files_and_unknown_sources_are_refused(memory: Memory, rules
         bring(memory, "rules", rules)
 
 
+@pytest.mark.parametrize("data", [b"- Use tabs.\n\xff\xfe", b"- Use tabs.\n\0", b"\x1f\x8b\x08"])
+def test_what_is_no_text_holds_no_rules(memory: Memory, rules: Path, data: bytes) -> None:
+    rules.write_bytes(data)
+    with pytest.raises(InvalidArgument, match="is no text"):
+        bring(memory, "rules", rules)
+
+
+def test_a_file_whose_name_is_no_utf8_is_taken_in(memory: Memory, folder: Path) -> None:
+    odd = Path(os.fsdecode(os.fsencode(folder) + b"/\xff.md"))
+    odd.write_text("Deploys happen on Mondays.")
+    done = bring(memory, "claude-memory", folder)
+    (record,) = (r for r in done["records"] if r["statement"].startswith("Deploys"))
+    assert record["from"] == "?.md"
+    renamed = folder.rename(os.fsdecode(os.fsencode(folder.parent) + b"/\xff"))
+    assert bring(memory, "claude-memory", renamed, REPOSITORY)["already"]
+
+
 @pytest.mark.spec("R-139")
 def test_nothing_comes_in_while_records_are_switched_off(memory: Memory, rules: Path) -> None:
     memory.set(records_enabled=False)
