@@ -64,9 +64,10 @@ def dash(no_open: bool, port: int, file: str | None, query: str, force: bool) ->
 
 
 def _place(paths: Paths) -> "Place":
+    from mash_plugin.dashboard.findings import Findings
     from mash_plugin.dashboard.place import Place
 
-    return Place(ask=_ask(paths), findings=lambda: _findings(paths), paths=paths)
+    return Place(ask=_ask(paths), findings=Findings(lambda: _findings(paths)), paths=paths)
 
 
 def _ask(paths: Paths) -> Any:  # noqa: ANN401 - see `Place.ask`

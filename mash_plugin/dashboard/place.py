@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from mash_plugin.dashboard.findings import Findings
 from mash_plugin.paths import Paths
 
 Json = dict[str, Any]
@@ -13,6 +14,6 @@ class Place(NamedTuple):
 
     ask: Callable[[str, Mapping[str, Any]], Json]
     """The answer of a method of the daemon."""
-    findings: Callable[[], list[Json]]
-    """What the doctor finds now."""
+    findings: Findings
+    """What the doctor finds."""
     paths: Paths

@@ -111,6 +111,7 @@ async def _changes(place: Place, stopping: _Stopping) -> AsyncIterator[str]:
     while not stopping:
         try:
             found = await run_in_threadpool(place.ask, "view_version", {})
+            found["looks"] = place.findings.looks
         except MashError:
             found = known or {}
         quiet += 1

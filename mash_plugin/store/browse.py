@@ -67,7 +67,11 @@ def page(
 
 def groups(db: Connection, filters: Filters, now: int) -> list[Group]:
     """The counts under the words and the conflicts that are looked for, all else told apart."""
-    return [Group._make(row) for row in db.all(_SQL.groups, _looked_for(filters, now))]
+    if filters.words or filters.is_conflicted:
+        rows = db.all(_SQL.groups_found, _looked_for(filters, now))
+    else:
+        rows = db.all(_SQL.groups)
+    return [Group._make((*row[:3], _decider(row[0], row[3]), *row[4:])) for row in rows]
 
 
 def count_conflicted(db: Connection, now: int) -> int:
@@ -113,6 +117,11 @@ def newest_message(chats: Connection) -> int:
     """A number that grows with every message that the chat index takes in."""
     row = chats.one(_SQL.newest_message)
     return int(row[0]) if row else 0
+
+
+def _decider(kind: str, decided_by: str | None) -> str | None:
+    """Whose a decision is: it says so only where it is the agent's."""
+    return decided_by or "person" if kind == "decision" else None
 
 
 def _looked_for(filters: Filters, now: int) -> dict[str, object]:

@@ -21,9 +21,15 @@ WHERE recorded_at <= :at AND (recorded_at < :at OR record_id > :id) AND hidden_a
 ORDER BY recorded_at DESC, record_id LIMIT :count;
 
 -- name: groups
--- How many records there are of each combination that filters tell apart.
-SELECT kind, state, review,
-  CASE kind WHEN 'decision' THEN coalesce(decided_by, 'person') END, evidence_stale, scope_kind, scope_value, count(*)
+-- How many records there are of each combination that filters tell apart. The index
+-- records_groups holds them in this order.
+SELECT kind, state, review, decided_by, evidence_stale, scope_kind, scope_value, count(*)
+FROM records WHERE hidden_at IS NULL
+GROUP BY 1, 2, 3, 4, 5, 6, 7;
+
+-- name: groups_found
+-- The same of those alone that hold words, or contradict.
+SELECT kind, state, review, decided_by, evidence_stale, scope_kind, scope_value, count(*)
 FROM records
 WHERE hidden_at IS NULL
   AND (:words IS NULL OR NOT EXISTS (

@@ -52,7 +52,10 @@ CREATE INDEX records_begin ON records(owner_id, scope_kind, scope_value, effecti
 CREATE INDEX records_end ON records(owner_id, scope_kind, scope_value, valid_until)
   WHERE valid_until IS NOT NULL;
 CREATE INDEX records_list ON records(recorded_at DESC, record_id, hidden_at, scope_kind,
-  scope_value, kind, state, review);
+  scope_value, kind, state, review, decided_by, evidence_stale);
+-- Counts of every filter, read off in the order of the groups.
+CREATE INDEX records_groups ON records(kind, state, review, decided_by, evidence_stale, scope_kind,
+  scope_value, hidden_at);
 CREATE INDEX records_kind ON records(owner_id, scope_kind, scope_value, kind, recorded_at DESC, record_id);
 CREATE INDEX records_hidden ON records(hidden_at) WHERE hidden_at IS NOT NULL;
 
