@@ -1,5 +1,6 @@
 """What many tests share: a home of its own, open stores, a clock, and the standard chats."""
 
+import signal
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import count
@@ -26,6 +27,9 @@ from tests.support.transcripts import ClaudeTranscript, CodexTranscript, write_r
 # The same cases everywhere: a gate that draws new ones is red for no change of ours.
 settings.register_profile("gate", derandomize=True, database=None, deadline=None)
 settings.load_profile("gate")
+
+# A shell starts what runs in the background with ^C ignored, and every child would inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 NOW = 1_796_100_000_000
 SHOP = "github.com/acme/shop"
