@@ -4,7 +4,6 @@ import os
 import time
 from collections.abc import Iterator
 from shlex import quote
-from typing import Literal
 
 from mash_plugin.doctor.finding import Finding, Repair, Severity
 from mash_plugin.doctor.machine import Machine
@@ -12,7 +11,9 @@ from mash_plugin.doctor.words import own_words
 from mash_plugin.errors import LocalFailure, UpgradeNeeded
 from mash_plugin.render.text import local_date
 from mash_plugin.store.backup import Backup, backups, verify
+from mash_plugin.store.queries import load
 
+SQL = load("doctor")
 DAY_MS = 24 * 60 * 60 * 1000
 OLD_MS = 3 * DAY_MS
 MAKE = "mash backup make"
@@ -37,7 +38,7 @@ def check_backups(machine: Machine) -> Iterator[Finding]:
     elif machine.report.counts.get("records"):
         text = f"no backup lies in {machine.paths.backups}"
         why = "a damaged store could not be brought back; one is made on each day of use"
-        is_new = _first_saved(machine) > machine.now - DAY_MS
+        is_new = _saved_between(machine)[0] > machine.now - DAY_MS
         severity: Severity = "note" if is_new else "warning"
         repair = Repair(lambda: make_backup(machine))
         yield Finding("backup-missing", severity, text, why, MAKE, repair)
@@ -57,7 +58,7 @@ def _age(machine: Machine, newest: Backup) -> Iterator[Finding]:
     shown = local_date(newest.made_at)
     age = machine.now - newest.made_at
     # Its name tells seconds.
-    is_behind = _last_saved(machine) > newest.made_at + 999
+    is_behind = _saved_between(machine)[1] > newest.made_at + 999
     if age > OLD_MS and is_behind:
         text = f"the newest backup is of {shown}; records were saved since"
         why = "they would be lost with the store"
@@ -67,18 +68,11 @@ def _age(machine: Machine, newest: Backup) -> Iterator[Finding]:
         yield Finding("backup", "ok", f"{newest.path} of {shown}")
 
 
-def _first_saved(machine: Machine) -> int:
-    return _saved(machine, "min")
-
-
-def _last_saved(machine: Machine) -> int:
-    return _saved(machine, "max")
-
-
-def _saved(machine: Machine, which: Literal["min", "max"]) -> int:
+def _saved_between(machine: Machine) -> tuple[int, int]:
+    """When the first and the last revision were saved; 0 for none."""
     with machine.reading(machine.paths.store) as db:
-        row = db.one(f"SELECT {which}(recorded_at) FROM revisions")  # noqa: S608 - one of the two
-    return int(row[0]) if row and row[0] else 0
+        first, last = db.one(SQL.saved_between) or (None, None)
+    return int(first or 0), int(last or 0)
 
 
 def _fault(backup: Backup) -> str | None:

@@ -9,7 +9,10 @@ from mash_plugin.doctor.finding import Finding
 from mash_plugin.doctor.machine import Machine
 from mash_plugin.errors import MashError
 from mash_plugin.render.text import local_date
+from mash_plugin.store.queries import load
 
+SQL = load("doctor")
+SESSIONS = load("sessions")
 ALWAYS = ("session-start", "prompt-submit")
 """Every session of a person runs these."""
 GRACE_MS = 10 * 60 * 1000
@@ -63,7 +66,7 @@ def _beats(machine: Machine) -> Beats:
         if not machine.has_store:
             return {}
         with machine.reading(machine.paths.store) as db:
-            found = [tuple(r) for r in db.all("SELECT agent, hook, seen_at FROM hook_heartbeats")]
+            found = [tuple(row) for row in db.all(SESSIONS.list_heartbeats)]
     beats: Beats = {}
     for agent, hook, seen_at in found:
         beats.setdefault(str(agent), {})[str(hook)] = int(seen_at)
@@ -74,10 +77,9 @@ def _last_chats(machine: Machine) -> dict[str, int]:
     """When each agent was last used by a person, as far as its chats were read."""
     if not os.path.exists(machine.paths.chats):
         return {}
-    sql = "SELECT source, max(last_active_at) FROM chats WHERE is_subagent = 0 GROUP BY source"
     try:
         with machine.reading(machine.paths.chats) as db:
-            return {str(source): int(at or 0) for source, at in db.all(sql)}
+            return {str(source): int(at or 0) for source, at in db.all(SQL.last_chats)}
     except MashError:
         return {}  # told with the index
 

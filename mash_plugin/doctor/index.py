@@ -19,11 +19,14 @@ from mash_plugin.chats.transcripts import first_lines
 from mash_plugin.doctor.finding import Finding, Severity
 from mash_plugin.doctor.machine import Machine
 from mash_plugin.errors import MashError
+from mash_plugin.store.checkpoints import failed_reviews
 from mash_plugin.store.forgotten import Marks
+from mash_plugin.store.queries import load
 from mash_plugin.store.rewrite import marks_of
 from mash_plugin.store.sqlite import Connection
 from mash_plugin.wording import counted
 
+SQL = load("doctor")
 BUDGET_S = 1.0
 SETTLED_S = 15 * 60
 """A transcript that was written to later than that is of a session that still runs."""
@@ -39,11 +42,8 @@ def check_index(machine: Machine) -> Iterator[Finding]:
         return
     try:
         with machine.reading(path) as db:
-            known = {
-                name: (size, mtime)
-                for name, size, mtime in db.all("SELECT path, size, mtime_ns FROM files")
-            }
-            (chats,) = db.one("SELECT count(*) FROM chats") or (0,)
+            known = {name: (size, mtime) for name, size, mtime in db.all(SQL.read_files)}
+            (chats,) = db.one(SQL.count_chats) or (0,)
     except (MashError, apsw.Error) as error:
         text = f"{path} cannot be read ({error})"
         why = "it is built again from the transcripts; no record is lost"
@@ -94,19 +94,17 @@ def check_queues(machine: Machine) -> Iterator[Finding]:
 
 def _queues(machine: Machine, db: Connection) -> Iterator[Finding]:
     day_ago = {"at": machine.now - DAY_MS}
-    (unsent,) = db.one(
-        "SELECT count(*) FROM publication WHERE done_at IS NULL AND queued_at < :at", day_ago
-    ) or (0,)
+    (unsent,) = db.one(SQL.count_unpublished, day_ago) or (0,)
     if unsent:
         text = f"{counted(unsent, 'record')} waiting for more than a day to be published"
         why = "the group does not see them yet; the daemon sends them when it runs"
         yield Finding("publication-backlog", "warning", text, why, "mash daemon restart")
-    (failed,) = db.one("SELECT count(*) FROM backfill_items WHERE status = 'failed'") or (0,)
+    failed = len(failed_reviews(db))
     if failed:
         text = f"the review of {counted(failed, 'earlier chat')} failed"
         yield Finding("backfill-failed", "note", text, "they stay to be done", "mash backfill")
     overdue = {"at": machine.now - 2 * DAY_MS}
-    (hidden,) = db.one("SELECT count(*) FROM records WHERE hidden_at < :at", overdue) or (0,)
+    (hidden,) = db.one(SQL.count_hidden_before, overdue) or (0,)
     if hidden:
         text = f"{counted(hidden, 'record')} that agents asked to forget, overdue to be removed"
         why = "the daemon removes them a day later, when it runs"

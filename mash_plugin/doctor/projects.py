@@ -8,8 +8,10 @@ from shlex import quote
 from mash_plugin.doctor.finding import Finding, Repair
 from mash_plugin.doctor.machine import Machine
 from mash_plugin.errors import MashError
+from mash_plugin.store.queries import load
 from mash_plugin.wording import counted
 
+SQL = load("doctor")
 SCANNED = 500
 """Folders beside the old place that are looked at."""
 
@@ -19,10 +21,7 @@ def check_scopes(machine: Machine) -> Iterator[Finding]:
     if not machine.has_store:
         return
     with machine.reading(machine.paths.store) as db:
-        rows = db.all(
-            "SELECT scope_value, count(*) FROM records WHERE scope_kind = 'local_project'"
-            " GROUP BY scope_value ORDER BY scope_value"
-        )
+        rows = db.all(SQL.records_by_folder)
     counts = {str(path): int(count) for path, count in rows}
     gone = {path: count for path, count in counts.items() if not os.path.isdir(path)}
     if not gone:
@@ -71,12 +70,12 @@ def _worked_in(machine: Machine) -> list[str]:
     """Folders of chats and of hooks."""
     places: list[str] = []
     for file, sql in (
-        (machine.paths.store, "SELECT DISTINCT project FROM hook_sessions"),
-        (machine.paths.chats, "SELECT DISTINCT project_path FROM chats"),
+        (machine.paths.store, SQL.folders_of_hooks),
+        (machine.paths.chats, SQL.folders_of_chats),
     ):
         if os.path.exists(file):
             with suppress(MashError), machine.reading(file) as db:
-                places += [str(row[0]) for row in db.all(sql) if row[0]]
+                places += [str(place) for (place,) in db.all(sql)]
     return places
 
 

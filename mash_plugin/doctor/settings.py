@@ -10,7 +10,9 @@ from mash_plugin.doctor.machine import Machine
 from mash_plugin.doctor.words import edit_line
 from mash_plugin.render.text import local_date
 from mash_plugin.store.pauses import FOR_EVER
+from mash_plugin.store.queries import load
 
+PAUSES = load("pauses")
 RECORDS_OFF = "records are off: nothing is saved"
 CAPTURE_OFF = "saving notes are off: agents are not asked to save"
 RECALL_OFF = "records in hooks are off: agents are not reminded"
@@ -99,8 +101,8 @@ def check_pauses(machine: Machine) -> Iterator[Finding]:
     if not machine.has_store:
         return
     with machine.reading(machine.paths.store) as db:
-        rows = db.all("SELECT target, until FROM pauses WHERE until > :now", {"now": machine.now})
-    for target, until in rows:
+        paused = [row for row in db.all(PAUSES.list_pauses) if row[1] > machine.now]
+    for target, until in paused:
         kind, _, name = str(target).partition(":")
         end = "until you end it" if until >= FOR_EVER else f"until {local_date(until)}"
         why = "`mash pause` asked for it; there the hooks show nothing and ask for nothing"

@@ -10,10 +10,12 @@ from mash_plugin.doctor.machine import Machine
 from mash_plugin.doctor.program import UPGRADE
 from mash_plugin.doctor.words import own_words
 from mash_plugin.render.text import local_date
+from mash_plugin.store.queries import load
 from mash_plugin.store.records import get_head, load_head, load_revision
 from mash_plugin.store.sqlite import Connection
 from mash_plugin.wording import counted
 
+SQL = load("doctor")
 COUNTED = {"records": "records", "revisions": "revisions of them", "evidence": "quotes"}
 ALL = "mash doctor --category store"
 NAMED = 5
@@ -74,9 +76,7 @@ def check_evidence(machine: Machine) -> Iterator[Finding]:
     if not machine.has_store:
         return
     with machine.reading(machine.paths.store) as db:
-        (stale,) = db.one(
-            "SELECT count(*) FROM records WHERE evidence_stale = 1 AND retired = 0"
-        ) or (0,)
+        (stale,) = db.one(SQL.count_stale) or (0,)
     if stale:
         text = f"{counted(stale, 'record')} resting on words that changed in their chats since"
         why = "they are not recalled by themselves any more"
@@ -88,11 +88,9 @@ def check_clock(machine: Machine) -> Iterator[Finding]:
     if not machine.has_store:
         return
     with machine.reading(machine.paths.store) as db:
-        (newest,) = db.one("SELECT max(recorded_at) FROM revisions") or (None,)
-        (future,) = db.one(
-            "SELECT count(*) FROM records WHERE recorded_at > :at",
-            {"at": machine.now + FUTURE_MS},
-        ) or (0,)
+        _, newest = db.one(SQL.saved_between) or (None, None)
+        limit = {"at": machine.now + FUTURE_MS}
+        (future,) = db.one(SQL.count_recorded_after, limit) or (0,)
     yield from clock_findings(machine.now, newest, int(future))
 
 
@@ -114,7 +112,7 @@ def clock_findings(now: int, newest: int | None, future: int) -> Iterator[Findin
 
 def _damaged(db: Connection, time_s: float) -> tuple[int, int, list[str]]:
     """How many records were looked at, how many there are, and the IDs of damaged ones."""
-    rows = db.all("SELECT record_id FROM records WHERE hidden_at IS NULL ORDER BY recorded_at DESC")
+    rows = db.all(SQL.record_ids)
     end = time.monotonic() + time_s
     damaged: list[str] = []
     for number, (record_id,) in enumerate(rows):
