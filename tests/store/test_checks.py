@@ -84,7 +84,7 @@ def test_a_newer_store_asks_for_an_upgrade_and_for_no_restore(paths: Paths) -> N
             db.run("PRAGMA user_version = 99")
     report = store_report(paths)
     assert (report.state, report.restore_command) == ("newer", None)
-    assert "upgrade mash" in (report.problem or "")
+    assert "`mash upgrade`" in (report.problem or "")
 
 
 def test_a_full_disk_is_said_with_what_is_free(
