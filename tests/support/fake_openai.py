@@ -103,11 +103,11 @@ def _newest_prompt(items: list[Body]) -> tuple[int, str]:
 
 
 def _groups_of_outputs(items: list[Body]) -> int:
-    """How many steps were answered; a search that found nothing yet is made again."""
+    """How many steps were answered; a search that did not find our tools yet is made again."""
     groups, in_outputs = 0, False
     for item in items:
         kind = item.get("type", "")
-        if kind == "tool_search_output" and not item.get("tools") and len(items) < MOST_ITEMS:
+        if kind == "tool_search_output" and not _found_ours(item) and len(items) < MOST_ITEMS:
             continue
         if kind.endswith("_output"):
             groups += not in_outputs
@@ -115,6 +115,11 @@ def _groups_of_outputs(items: list[Body]) -> int:
         elif kind.endswith("_call"):
             in_outputs = False
     return groups
+
+
+def _found_ours(search: Body) -> bool:
+    """Whether our server was up; the terminal interface has tools of its own from the start."""
+    return any("mash" in str(tool.get("name")) for tool in search.get("tools") or [])
 
 
 def _output_item(item: Body) -> Body:
