@@ -58,6 +58,7 @@ COMMANDS = {
     "import": ("mash_plugin.cli.import_", "Take in an export, or another tool's memory."),
     "capture-session": ("mash_plugin.cli.capture", "Keep a short record of a session that ended."),
     "consolidate": ("mash_plugin.cli.consolidate", "Store what was captured, or let it expire."),
+    "demo": ("mash_plugin.cli.demo", "Show how something works, in a temporary folder."),
     "restore": ("mash_plugin.cli.restore", "Bring the store back from its daily backup."),
     "backup": ("mash_plugin.cli.backup", "Take what was forgotten out of older backups."),
     "completion": ("mash_plugin.cli.completion", "Complete commands in bash, zsh or fish."),

@@ -288,6 +288,7 @@ COMMAND_LINES: dict[str, list[tuple[str, ...]]] = {
         )
     ],
     "consolidate": [("consolidate", "--agent-id", SECRET, "--config-dir", "mm")],
+    "demo": [("demo", "throughline")],
     "restore": [("restore", "--help")],
     "backup": [("backup", "--help")],
     "init": [("init", "--help")],
@@ -308,7 +309,7 @@ ASKING: dict[str, list[tuple[str, ...]]] = {
 """Commands that ask a person; the answer here is no."""
 QUIET = frozenset(
     {"statusline", "bug-report", "index", "daemon", "restore", "backup", "init", "mcp"}
-    | {"uninstall", "completion", "upgrade", "consolidate"}
+    | {"uninstall", "completion", "upgrade", "consolidate", "demo"}
 )
 """Commands that show no text that somebody wrote, beside the paths of our own folders."""
 
