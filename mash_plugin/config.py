@@ -55,6 +55,8 @@ class Settings(NamedTuple):
     trust_headless_prompts: bool = False
     trust_inferred_authors: bool = True
     personal_at_start: bool = False
+    capture_sessions: bool = False
+    """Whether ended sessions become working memories, and a start tells of other sessions."""
     subagents: bool = False
     """Whether subagents are told the project's established preferences when they start."""
     mask_credentials: bool = True
@@ -169,6 +171,7 @@ def _settings(tables: Tables, switches: Mapping[str, str]) -> Settings:
         trust_headless_prompts=is_on(records.get("trust_headless_prompts")),
         trust_inferred_authors=_switch(records.get("trust_inferred_authors")),
         personal_at_start=is_on(recall.get("personal_at_start")),
+        capture_sessions=is_on(_table(tables, "throughline").get("capture_sessions")),
         subagents=is_on(recall.get("subagents")),
         mask_credentials=not is_off(privacy.get("mask_credentials")),
         extra_patterns=_texts(privacy.get("extra_patterns")),

@@ -64,6 +64,11 @@ def places_of(db: Connection, identity: str) -> Iterator[str]:
         yield path
 
 
+def chats_active_since(db: Connection, since: int) -> list[Chat]:
+    """Chats in which something was said since, without those of subagents, the newest first."""
+    return [as_chat(row) for row in db.all(SQL.chats_active_since, {"since": since})]
+
+
 def chats_of_message(db: Connection, message_id: str) -> list[Chat]:
     """Every chat that holds a message, the oldest first."""
     return [as_chat(r) for r in db.all(SQL.chats_of_message, {"message_id": message_id})]

@@ -15,7 +15,7 @@ from mash_plugin.memory.call import Call
 from mash_plugin.memory.masking import masking
 from mash_plugin.memory.recall import Ask, recall_for_hook
 from mash_plugin.records.model import Scope
-from mash_plugin.render.context import ChatHint
+from mash_plugin.render.context import ChatHint, Elsewhere
 
 RECORDS = 3
 PERSONAL = 2
@@ -30,6 +30,8 @@ WINDOW_BYTES = 1 << 20
 
 _records_lane = Lane("records")
 _chats_lane = Lane("chats")
+_elsewhere_lane = Lane("elsewhere")
+"""Their store may be a server that hangs: nothing else waits for it."""
 
 Records = list[dict[str, Any]]
 Branch = Callable[[], tuple[str, ...]]
@@ -179,6 +181,26 @@ def project_chats(call: Call, project: Project | None, session_id: str) -> Part[
         return _hints(call, found)
 
     return Part(work)
+
+
+def elsewhere(call: Call, project: Project | None, session_id: str) -> Part[list[Elsewhere]]:
+    """What happened in other sessions of the project of late; begun at once."""
+
+    def work() -> list[Elsewhere]:
+        if project is None:
+            return []
+        from mash_plugin.agents import AGENTS  # and nothing of it where it is not wanted
+        from mash_plugin.throughline.bridge import channel_of, happened_elsewhere
+        from mash_plugin.throughline.settings import configured_agent
+
+        target = configured_agent(call.settings.file, {})
+        if target is None:
+            return []
+        channels = [channel_of(name, project.identity or project.place) for name in AGENTS]
+        found = happened_elsewhere(*target, channels, session_id, call.now)
+        return [Elsewhere(one.at, one.channel.partition(":")[0], one.text) for one in found]
+
+    return _elsewhere_lane.start(work)
 
 
 def file_chats(

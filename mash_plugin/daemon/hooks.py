@@ -91,6 +91,8 @@ def _prepare(
     may_index = "index" not in off and not is_denied(project, settings.no_index)
     if event.transcript_path and may_index and name != "file-read":
         node.index_soon(event.agent, event.transcript_path)
+    if event.name == "SessionEnd":
+        node.session_ended(event.session_id)
     if node.hook_state.pauses.until(parts.pause_targets(project, event.session_id), now):
         return None
     return Hook(
@@ -148,14 +150,20 @@ def _session_start(hook: Hook) -> str:
     personal = parts.personal_records(call) if wants_personal else None
     chats = parts.project_chats(call, hook.project, event.session_id)
     hook.find([p for p in (records, personal) if p], chats)
+    wants_elsewhere = hook.may_recall and call.settings.capture_sessions
+    elsewhere = parts.elsewhere(call, hook.project, event.session_id) if wants_elsewhere else None
     found, own, hints = hook.take(records), hook.take(personal) or [], hook.take(chats) or []
     if found is None:
         state.note_block(event.session_id, LONG_AGO)
-    return _full_block(hook, found or [], own, hints)
+    return _full_block(hook, found or [], own, hints, hook.take(elsewhere) or [])
 
 
 def _full_block(
-    hook: Hook, records: parts.Records, own: parts.Records, hints: list[context.ChatHint]
+    hook: Hook,
+    records: parts.Records,
+    own: parts.Records,
+    hints: list[context.ChatHint],
+    elsewhere: list[context.Elsewhere],
 ) -> str:
     """The block without what another start brings to the same prompt."""
     session, tools = hook.session, hook.host.TOOL_PREFIX
@@ -166,7 +174,7 @@ def _full_block(
     note = ""
     if hook.may_capture and NOTE not in before:
         note = notes.saving(tools, hook.event.session_id, hook.scope)
-    text = context.session_start(records, own, hints, note, tools)
+    text = context.session_start(records, own, hints, note, tools, elsewhere)
     if NOTE not in before:
         session.told_to_cite_by = "start" if note and note in text else None
     if note and note in text:

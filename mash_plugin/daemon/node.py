@@ -19,6 +19,7 @@ from mash_plugin.store.sessions import HookState
 ROOT_VARIABLES = tuple(agent.ROOT_VARIABLE for agent in agents.AGENTS.values())
 """Where the clients of a call keep their transcripts, if not in their own places."""
 PLACES_REMEMBERED = 16
+ENDED_REMEMBERED = 256
 
 
 class Node:
@@ -28,6 +29,8 @@ class Node:
         self.paths = paths
         self.grown: list[tuple[str, str]] = []
         """Transcripts that grew before the background work began."""
+        self.ended_sessions: dict[str, None] = {}
+        """The last sessions that told of their end."""
         self.on_transcript: Callable[[str, str], None] = lambda *item: self.grown.append(item)
         self.on_hook_state: Callable[[], None] = lambda: None
         self.on_unclean: Callable[[], None] = lambda: None
@@ -77,6 +80,12 @@ class Node:
     def index_soon(self, agent: str, transcript_path: str) -> None:
         """Queue this transcript for the background index; returns at once."""
         self.on_transcript(agent, transcript_path)
+
+    def session_ended(self, session_id: str) -> None:
+        """Note that a session needs no waiting until it is idle."""
+        self.ended_sessions[session_id] = None
+        if len(self.ended_sessions) > ENDED_REMEMBERED:
+            del self.ended_sessions[next(iter(self.ended_sessions))]
 
     def settings(self, switches: Mapping[str, str]) -> Settings:
         """The settings of now: the file is read again when it has changed."""

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from mash_plugin.chats.report import IndexReport, Progress
 from mash_plugin.daemon.clock import now_ms
@@ -15,11 +16,15 @@ from mash_plugin.daemon.node import Node
 from mash_plugin.errors import MashError
 from mash_plugin.memory.call import Caller
 
+if TYPE_CHECKING:
+    from mash_plugin.daemon.bridge import Bridge
+
 RULES_AFTER_S = 0.5
 """The rules for prompts and credentials are compiled before a prompt needs them, and not while
 the first answer waits."""
 FIRST_INDEX_AFTER_S = 1.0
 """A hook that started the daemon has its answer by then."""
+SESSIONS_AFTER_S = 6.0
 INDEX_EVERY_S = 15 * 60
 TRANSCRIPTS_AFTER_S = 0.2
 """Reading a transcript at once would slow the answer of the hook that named it."""
@@ -30,6 +35,8 @@ PURGE_EVERY_S = 60.0
 """How often it is asked whether a hidden record has had its day."""
 SCRUB_AGAIN_S = 1.0
 """The pause before deleted text is scrubbed; twice as long each time a reader is in the way."""
+SESSIONS_EVERY_S = 60.0
+"""How often it is asked which sessions have ended or rest."""
 BACKUP_EVERY_S = 10 * 60
 """How often it is asked whether the day's backup is due."""
 
@@ -54,6 +61,7 @@ class _Due:
     purge: float
     backup: float
     rules: float
+    sessions: float
     scrub: float = 0.0
     """At once: a process that was killed may have left deleted text behind."""
     scrub_pause: float = SCRUB_AGAIN_S
@@ -76,7 +84,9 @@ class Workers:
             purge=now + 4.0,
             backup=now + 5.0,
             rules=now + RULES_AFTER_S,
+            sessions=now + SESSIONS_AFTER_S,
         )
+        self._bridge: Bridge | None = None
         self._changed = threading.Condition()
         self._is_closed = False
         self._is_working = False
@@ -175,6 +185,9 @@ class Workers:
         if now >= due.backup:
             due.backup = now + BACKUP_EVERY_S
             return "backup", self._back_up
+        if now >= due.sessions:
+            due.sessions = now + SESSIONS_EVERY_S
+            return "sessions", self._capture_sessions
         if now >= due.checkpoint:
             due.checkpoint = now + CHECKPOINT_EVERY_S
             return "checkpoint", self._node.checkpoint
@@ -183,7 +196,7 @@ class Workers:
     def _wait_s(self) -> float:
         due = self._due
         soonest = min(due.index, due.checkpoint, due.purge, due.backup, due.rules, due.scrub)
-        soonest = min(soonest, due.state or soonest)
+        soonest = min(soonest, due.sessions, due.state or soonest)
         if due.transcripts:
             soonest = min(soonest, due.transcripts_from)
         return max(0.01, soonest - time.monotonic())
@@ -245,6 +258,19 @@ class Workers:
         is_done = finish_forgetting(self._node.call(Caller(), now_ms(), {}))
         pause = SCRUB_AGAIN_S if is_done else min(2 * self._due.scrub_pause, CHECKPOINT_EVERY_S)
         self._due.scrub_pause = pause
+        if self._bridge is not None:
+            self._bridge.must_forget = True
+
+    def _capture_sessions(self) -> None:
+        if not self._node.settings({}).capture_sessions:
+            return
+        if self._bridge is None:
+            from mash_plugin.daemon.bridge import Bridge  # nothing of it where it is off
+
+            self._bridge = Bridge(self._node)
+        sessions, artifacts = self._bridge.run(now_ms())
+        if sessions:
+            self._log.write("captured", sessions=sessions, artifacts=artifacts)
 
     def _back_up(self) -> None:
         from mash_plugin.store.backup import daily

@@ -3,7 +3,7 @@
 Deterministic and without a model: equal transcripts and options give equal artifacts (R-185).
 """
 
-from typing import BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from mash_plugin.throughline import queue
 from mash_plugin.throughline.artifacts import (
@@ -14,6 +14,9 @@ from mash_plugin.throughline.artifacts import (
     session_summary,
 )
 from mash_plugin.throughline.entries import Entry
+
+if TYPE_CHECKING:
+    from mash_plugin.throughline.session import Session
 
 
 class Captured(NamedTuple):
@@ -38,7 +41,11 @@ def capture_session(source: Source, file: BinaryIO, workspace: str, now: int) ->
     """Capture a transcript in JSON Lines; one without messages queues nothing."""
     from mash_plugin.throughline.session import read_session
 
-    session = read_session(file)
+    return keep(source, read_session(file), workspace, now)
+
+
+def keep(source: Source, session: "Session", workspace: str, now: int) -> Captured:
+    """Queue what is worth keeping of a session that was read."""
     artifacts: list[Artifact] = []
     if session.messages:
         counts = (session.messages, session.by_agent)

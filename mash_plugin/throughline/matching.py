@@ -23,7 +23,7 @@ class Term(NamedTuple):
 def row_words(text: str, channel: str | None, session: str | None) -> list[str]:
     """Everything that a row is found by."""
     found = dict.fromkeys(words(text))
-    found |= dict.fromkeys(_whole(name) for name in (channel, session) if name)
+    found |= dict.fromkeys(whole_name(name) for name in (channel, session) if name)
     return list(found)
 
 
@@ -36,7 +36,7 @@ def terms_of(query: str) -> list[Term]:
     """The words of a query; small words count only where there is nothing else."""
     chunks = query.split()
     wanted = [chunk for chunk in chunks if significant(chunk)] or chunks
-    return [Term(tuple(dict.fromkeys(words(chunk))), _whole(chunk)) for chunk in wanted]
+    return [Term(tuple(dict.fromkeys(words(chunk))), whole_name(chunk)) for chunk in wanted]
 
 
 def matches(terms: list[Term], row: str) -> bool:
@@ -47,5 +47,6 @@ def matches(terms: list[Term], row: str) -> bool:
     )
 
 
-def _whole(name: str) -> str:
+def whole_name(name: str) -> str:
+    """The word that a row is found by for its whole channel or session ID."""
     return _WHOLE + "\u2581".join(normal_form("NFKC", name).casefold().split())

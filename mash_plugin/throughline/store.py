@@ -160,6 +160,21 @@ def count_overdue(db: Database, agent: str, before: int) -> int:
     return int(row[0]) if row else 0
 
 
+def sessions_in(db: Database, agent: str, channels: str) -> list[str]:
+    """The sessions of all channels whose names begin so."""
+    bounds = {"first": channels, "after": f"{channels}\U0010ffff"}
+    return [row[0] for row in db.all(sql.sessions_in, {"agent": agent, **bounds})]
+
+
+def remove_session(db: Database, agent: str, session: str) -> int:
+    """Delete everything of a session, also what was promoted from it; how many rows."""
+    with db.transaction():
+        rows = db.all(sql.rows_of_session, {"agent": agent, "session": session})
+        for mem_id, stage, sort_at, words in rows:
+            _delete_row(db, agent, mem_id, stage, sort_at, words)
+    return len(rows)
+
+
 def expire(db: Database, agent: str, before: int) -> int:
     """Delete the working memories that were captured before a time; how many."""
     expired = 0

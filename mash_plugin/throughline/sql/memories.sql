@@ -117,3 +117,13 @@ ORDER BY c.stored_at, c.mem_id;
 -- name: count_overdue
 SELECT COUNT(*) FROM mm_memories
 WHERE agent_id = :agent AND stage = 'working' AND stored_at < :before;
+
+-- name: sessions_in
+-- The sessions of the channels whose names begin so.
+SELECT DISTINCT session_id FROM mm_memories
+WHERE agent_id = :agent AND session_id IS NOT NULL AND channel >= :first AND channel < :after;
+
+-- name: rows_of_session
+-- All of one session, copies beside their originals.
+SELECT mem_id, stage, sort_at, words FROM mm_memories
+WHERE agent_id = :agent AND session_id = :session;

@@ -16,7 +16,7 @@ CREATE TABLE mm_memories (
   stored_at BIGINT NOT NULL,
   sort_at BIGINT NOT NULL, -- the time of the event, else of the capture
   session_id TEXT COLLATE "C",
-  channel TEXT,
+  channel TEXT COLLATE "C",
   source_kind TEXT CHECK (source_kind IN ('chat', 'cron', 'heartbeat')),
   artifact_key TEXT COLLATE "C",
   status TEXT,

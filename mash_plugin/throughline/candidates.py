@@ -1,0 +1,123 @@
+"""The lines of a session that may be kept: the best ones, found from its end backwards.
+
+What an agent said is held unread up to a few megabytes. Then it is judged from its end, and no
+further than the result can change: later lines outrank earlier ones, and decisions all others.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from mash_plugin.privacy.credentials import credential_kind
+from mash_plugin.throughline import key_lines
+from mash_plugin.throughline.artifacts import MOST_KEY_LINES, KeyLine
+from mash_plugin.throughline.transcript import time_of
+
+MOST_CANDIDATES = 64
+"""Held while reading; four are kept, the others stand in for those that are dropped."""
+FIRST_CHECKED = 8
+"""Candidates that are looked for among the person's words at first: enough but for rare cases."""
+MOST_CHARS = 3_000_000
+"""Held unread; at most four bytes each."""
+GROUP = 32
+"""Messages that are asked at once whether any of them may hold a decision."""
+DECISION = "decision"
+
+
+class _Said(NamedTuple):
+    """A message of the agent that nobody has judged yet."""
+
+    number: int
+    text: str
+    stamp: object
+
+
+class Candidates:
+    """What the agent said, and the best of its lines so far."""
+
+    def __init__(self) -> None:
+        self._unread: list[_Said] = []
+        self._chars = 0
+        self._decisions: list[KeyLine] = []
+        self._others: list[KeyLine] = []
+        self._dropped = 0
+
+    def add(self, number: int, text: str, stamp: object) -> None:
+        """Take in a message of the agent."""
+        self._unread.append(_Said(number, text, stamp))
+        self._chars += len(text)
+        if self._chars >= MOST_CHARS:
+            self._judge()
+
+    def best(
+        self, repeated_in: Callable[[Sequence[str]], set[int]]
+    ) -> tuple[tuple[KeyLine, ...], int]:
+        """The lines to keep, and how many were dropped: credentials, and a person's words."""
+        self._judge()
+        ranked = list(_distinct([*self._decisions, *self._others][:MOST_CANDIDATES]))
+        kept: list[KeyLine] = []
+        for checked in (ranked[:FIRST_CHECKED], ranked[FIRST_CHECKED:]):
+            if checked and len(kept) < MOST_KEY_LINES:
+                repeated = repeated_in([line.text for line in checked])
+                kept += [line for index, line in enumerate(checked) if index not in repeated]
+                self._dropped += len(repeated)
+        return tuple(kept[:MOST_KEY_LINES]), self._dropped
+
+    def _judge(self) -> None:
+        said = self._unread
+        self._unread, self._chars = [], 0
+        later = self._take(self._decisions_in(said))
+        self._decisions = [*later, *self._decisions][:MOST_CANDIDATES]
+        if len(self._decisions) < MOST_CANDIDATES:
+            later = self._take(self._others_in(said))
+            self._others = [*later, *self._others][:MOST_CANDIDATES]
+
+    def _take(self, found: Iterator[KeyLine]) -> list[KeyLine]:
+        """The first of these that hold no credential, as many as can matter."""
+        taken: list[KeyLine] = []
+        for line in found:
+            if credential_kind(line.text) is not None:
+                self._dropped += 1
+                continue
+            taken.append(line)
+            if len(taken) == MOST_CANDIDATES:
+                break
+        return taken
+
+    def _decisions_in(self, said: list[_Said]) -> Iterator[KeyLine]:
+        may_hold = key_lines.may_hold_decision
+        for end in range(len(said), 0, -GROUP):
+            group = said[max(0, end - GROUP) : end]
+            if may_hold("\n".join([message.text for message in group])):
+                for message in reversed(group):
+                    if may_hold(message.text):
+                        yield from _lines_of(message, may_hold, is_decision=True)
+
+    def _others_in(self, said: list[_Said]) -> Iterator[KeyLine]:
+        may_hold = key_lines.may_hold_key_line
+        for message in reversed(said):
+            if may_hold(message.text):
+                yield from _lines_of(message, may_hold, is_decision=False)
+
+
+def _lines_of(
+    message: _Said, may_hold: Callable[[str], bool], *, is_decision: bool
+) -> Iterator[KeyLine]:
+    """The key lines of a message that are, or are not, decisions; the last one first."""
+    number, text, stamp = message
+    for place, line in reversed(list(key_lines.eligible_lines(text))):
+        if line != text and not may_hold(line):
+            continue
+        category = key_lines.category_of(line)
+        if category is not None and (category == DECISION) is is_decision:
+            at = time_of(stamp)
+            event_at = None if at is None else int(at.timestamp() * 1000)
+            yield KeyLine(number, place, category, line, event_at)
+
+
+def _distinct(lines: list[KeyLine]) -> Iterator[KeyLine]:
+    """The first of those that say the same: a loop repeats itself in every cycle."""
+    seen: set[str] = set()
+    for line in lines:
+        if line.text not in seen:
+            seen.add(line.text)
+            yield line
