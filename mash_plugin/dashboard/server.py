@@ -2,7 +2,9 @@
 
 import asyncio
 import socket
+import threading
 from collections.abc import AsyncIterator, Mapping
+from contextlib import suppress
 from importlib.resources import files
 from typing import Any, NamedTuple
 
@@ -56,7 +58,14 @@ def serve(sockets: list[socket.socket], token: str, place: Place) -> None:
     server = uvicorn.Server(config)
     app.router.routes.extend(_routes(place, _Stopping(server)))
     app.add_exception_handler(404, _nowhere)
+    threading.Thread(target=_warm_up, args=(place,), daemon=True).start()
     server.run(sockets=sockets)
+
+
+def _warm_up(place: Place) -> None:
+    """Read templates and count once, while the browser is still starting."""
+    with suppress(MashError):
+        PAGES["/memory"](place, {}, {})
 
 
 def _routes(place: Place, stopping: _Stopping) -> list[Route]:
