@@ -14,6 +14,7 @@ from tests.support.installed import Installed
 from tests.support.model_server import Body
 from tests.support.polling import eventually
 from tests.support.processes import daemons_of
+from tests.support.saved import decide
 from tests.support.tmux import Terminal
 
 pytestmark = pytest.mark.timeout(240)
@@ -81,6 +82,9 @@ def test_claude_code_completes_its_turns_whatever_happened_to_the_daemon_at_ever
     terminal.wait_for_end()
     assert "hook error" not in terminal.screen()
     assert_nothing_is_lost(person, name, f"Read it for {name}")
+    assert person.home.mash("daemon", "start").code == 0
+    person.home.codex_exec("Look around", clone)
+    assert SAID in fake_openai.context_of(person.openai.bodies[-1]), "the next is told again"
 
 
 @pytest.mark.spec("R-132", "R-182")
@@ -88,11 +92,10 @@ def test_codex_completes_its_turns_whatever_happened_to_the_daemon_at_every_hook
     person: Installed,
     name: str,
     clone: Path,
-    open_claude: Callable[[Path], Terminal],
     open_codex: Callable[[Path], Terminal],
     away: Away,
 ) -> None:
-    person.decide(open_claude(clone), SAID, SAID)
+    decide(person.home, name, clone, SAID, SAID)
 
     def read(_body: Body) -> dict[str, Any]:
         away()  # before PostToolUse
@@ -113,16 +116,3 @@ def test_codex_completes_its_turns_whatever_happened_to_the_daemon_at_every_hook
     screen = terminal.wait_for("the last turn too")
     assert "Failed" not in screen
     assert_nothing_is_lost(person, name, f"Read it for {name}")
-
-
-def test_the_next_session_is_told_again_after_the_daemon_was_away(
-    person: Installed, clone: Path, open_claude: Callable[[Path], Terminal], away: Away
-) -> None:
-    person.decide(open_claude(clone), SAID, SAID)
-    away()
-    for pid in daemons_of(person.home.root):
-        os.kill(pid, signal.SIGCONT)
-    finished = person.home.run("mash", "daemon", "start")
-    assert finished.code == 0
-    person.home.codex_exec("Look around", clone)
-    assert SAID in fake_openai.context_of(person.openai.bodies[-1])

@@ -9,6 +9,7 @@ import pytest
 
 from tests.support import fake_openai
 from tests.support.installed import Installed
+from tests.support.saved import decide
 from tests.support.saving import session_in_note
 from tests.support.tmux import Terminal
 
@@ -50,11 +51,9 @@ def test_a_decision_typed_in_claude_code_is_established_and_a_new_codex_session_
 
 
 @pytest.mark.spec("R-124", "R-130")
-def test_codex_exec_is_told_the_decision_and_where_to_save(
-    person: Installed, name: str, open_claude: Callable[[Path], Terminal]
-) -> None:
+def test_codex_exec_is_told_the_decision_and_where_to_save(person: Installed, name: str) -> None:
     here, there = person.home.repository(name, clones=2)
-    person.decide(open_claude(here), SAID, STATEMENT)
+    decide(person.home, name, here, SAID, STATEMENT)
     finished = person.home.codex_exec("Look around", there)
     assert finished.code == 0
     context = fake_openai.context_of(person.openai.bodies[-1])
@@ -64,11 +63,9 @@ def test_codex_exec_is_told_the_decision_and_where_to_save(
 
 
 @pytest.mark.spec("R-042", "R-075")
-def test_a_session_in_another_repository_is_told_nothing(
-    person: Installed, name: str, open_claude: Callable[[Path], Terminal]
-) -> None:
+def test_a_session_in_another_repository_is_told_nothing(person: Installed, name: str) -> None:
     [here] = person.home.repository(name)
     [elsewhere] = person.home.repository(person.home.new_name())
-    person.decide(open_claude(here), SAID, STATEMENT)
+    decide(person.home, name, here, SAID, STATEMENT)
     assert person.home.codex_exec("Look around", elsewhere).code == 0
     assert STATEMENT not in fake_openai.context_of(person.openai.bodies[-1])

@@ -7,6 +7,7 @@ import pytest
 
 from tests.support import fake_anthropic, fake_openai
 from tests.support.installed import Installed
+from tests.support.saved import decide
 from tests.support.tmux import Terminal
 
 pytestmark = pytest.mark.timeout(240)
@@ -33,9 +34,9 @@ def test_reading_the_file_in_claude_code_brings_its_record_once_in_a_session(
 
 @pytest.mark.spec("R-123", "R-131")
 def test_reading_the_file_in_codex_brings_its_record_once_in_a_session(
-    person: Installed, clone: Path, open_claude: Callable[[Path], Terminal]
+    person: Installed, name: str, clone: Path
 ) -> None:
-    person.decide(open_claude(clone), SAID, SAID)
+    decide(person.home, name, clone, SAID, SAID)
     ledger = {"call": "exec_command", "args": {"cmd": "cat src/ledger.py"}}
     backup = {"call": "exec_command", "args": {"cmd": "cat src/ledger.py.bak"}}
     person.openai.when("Read both", backup, ledger, ledger, {"text": "read them all"})

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import fake_anthropic, fake_openai
+from tests.support import fake_anthropic, fake_openai, saved
 from tests.support.homes import Home
 from tests.support.installed import Installed
 from tests.support.model_server import Body, ModelServer, Step
@@ -20,7 +20,6 @@ from tests.support.polling import eventually
 from tests.support.processes import daemons_of
 from tests.support.saving import session_in_note
 from tests.support.tmux import Terminal
-from tests.support.transcripts import ClaudeTranscript
 
 pytestmark = pytest.mark.timeout(240)
 SAID = "Amounts in src/ledger.py stay integers, that's decided."
@@ -79,23 +78,8 @@ def decided(person: Installed, name: str, clone: Path) -> Path:
 
 def decide(home: Home, name: str, clone: Path) -> str:
     """Save a decision that was made in a chat of its own; its statement."""
-    chat = ClaudeTranscript(home.claude, str(clone), str(uuid.uuid4()))
-    chat.person(SAID)
-    statement = f"Amounts in src/ledger.py are integers, {chat.session_id}."
-    change = {
-        "action": "create",
-        "scope": {"kind": "repository", "identity": f"host.example/team/{name}"},
-        "body": {
-            "statement": statement,
-            "review": "established",
-            "details": {"kind": "decision", "state": "accepted"},
-        },
-        "evidence": [{"session_id": chat.session_id, "purpose": "endorsement", "quote": SAID}],
-    }
-    home.move_clock(0.01)
-    answer = home.call("record", {"operation_id": uuid.uuid4().hex, "change": change})
-    home.move_clock(0.01)
-    assert "error" not in answer, answer
+    statement = f"Amounts in src/ledger.py are integers, {uuid.uuid4()}."
+    saved.decide(home, name, clone, SAID, statement)
     return statement
 
 

@@ -1,10 +1,12 @@
 """A made-up person's chat of one prompt, and records that rest on it."""
 
 import uuid
+from pathlib import Path
 from typing import Any
 
 from tests.cli.test_chats_commands import SESSION, write_chat
 from tests.support.homes import Home
+from tests.support.transcripts import ClaudeTranscript
 
 WORDS = "We render invoices with Typst from now on, that's decided."
 SHOP = {"kind": "repository", "identity": "host.example/team/shop"}
@@ -28,6 +30,22 @@ def save(home: Home, review: str, statement: str) -> str:
         "evidence": [{"session_id": SESSION, "purpose": "endorsement", "quote": WORDS}],
     }
     return str(record(home, change)["id"])
+
+
+def decide(home: Home, name: str, clone: Path, words: str, statement: str) -> None:
+    """Save what was decided with these words in a chat of its own about a repository."""
+    chat = ClaudeTranscript(home.claude, str(clone), str(uuid.uuid4()))
+    chat.person(words)
+    details = {"kind": "decision", "state": "accepted"}
+    change = {
+        "action": "create",
+        "scope": {"kind": "repository", "identity": f"host.example/team/{name}"},
+        "body": {"statement": statement, "review": "established", "details": details},
+        "evidence": [{"session_id": chat.session_id, "purpose": "endorsement", "quote": words}],
+    }
+    home.move_clock(0.01)
+    record(home, change)
+    home.move_clock(0.01)
 
 
 def record(home: Home, change: dict[str, Any]) -> dict[str, Any]:
