@@ -1,17 +1,15 @@
-"""What the hosts say of themselves: their version and their plugins, never waited for too long."""
+"""What the hosts say of themselves: their version and their plugins."""
 
+import json
 import os
 import re
-import signal
-import subprocess
-from collections.abc import Mapping
-from contextlib import suppress
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
-from mash_plugin.agents.plugin import QUIET
+from mash_plugin.agents.commands import ask, shown
+from mash_plugin.agents.plugin import Place
 from mash_plugin.errors import Internal
 
-TIMEOUT_S = 10.0
 TRIED = {"claude-code": "2.1.332", "codex": "0.171.0"}
 """The version of each host that the plugin was tried with; the only place that says so."""
 Version = tuple[int, ...]
@@ -26,48 +24,20 @@ class Listed(NamedTuple):
     """The folder that the host reads it from or copied it from; empty where it does not say."""
 
 
-def ask(command: list[str], environ: Mapping[str, str], timeout_s: float = TIMEOUT_S) -> str:
-    """What one of the host's commands prints; raises Internal when it fails or takes too long."""
-    shown = " ".join([os.path.basename(command[0]), *command[1:]])
-    try:
-        done = run_bounded(command, {**environ, **QUIET}, timeout_s)
-    except subprocess.TimeoutExpired:
-        raise Internal(f"`{shown}` gave no answer in {timeout_s:g} s.") from None
-    except OSError as error:
-        raise Internal(f"`{shown}` did not run ({error}).") from None
-    if done.returncode != 0:
-        said = " ".join((done.stderr or done.stdout).decode("utf-8", "replace").split())
-        raise Internal(f"`{shown}` failed: {said[-300:]}.")
-    return done.stdout.decode("utf-8", "replace")
+def listed_by(
+    place: Place, environ: Mapping[str, str], read: Callable[[Any], list[Listed]]
+) -> list[Listed]:
+    """What the host's own `plugin list --json` tells, as `read` finds it in that JSON.
 
-
-def run_bounded(
-    command: list[str], environ: Mapping[str, str], timeout_s: float
-) -> subprocess.CompletedProcess[bytes]:
-    """Run a command to its end, or end it with all that it started; raises TimeoutExpired.
-
-    Hosts come as a script that starts the program: were only the script ended, the program
-    would hold the pipes, and reading them would never end.
+    Raises Internal where the host cannot say, or says it in another way.
     """
-    with subprocess.Popen(
-        command,
-        env=dict(environ),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-    ) as process:
-        try:
-            out, err = process.communicate(timeout=timeout_s)
-        finally:
-            end_group(process.pid)
-    return subprocess.CompletedProcess(command, process.returncode, out, err)
-
-
-def end_group(leader: int) -> None:
-    """End a process that leads its own group, and what is left of the group."""
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(leader, signal.SIGKILL)
+    assert place.client  # noqa: S101 - callers ask only where the command was found
+    command = [place.client, "plugin", "list", "--json"]
+    said = ask(command, environ)
+    try:
+        return read(json.loads(said))
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
+        raise Internal(f"`{shown(command)}` cannot be read ({error}).") from None
 
 
 def version_of(client: str, environ: Mapping[str, str]) -> Version:

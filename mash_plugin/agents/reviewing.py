@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from mash_plugin.agents.plugin import QUIET
+from mash_plugin.agents.commands import QUIET
 
 SERVER = "mash"
 STATUS_TIMEOUT_S = 60

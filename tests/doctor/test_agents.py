@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mash_plugin.agents import listing
+from mash_plugin.agents import commands
 from mash_plugin.agents.codex import setup as codex
 from mash_plugin.agents.listing import TRIED
 from mash_plugin.errors import Internal
@@ -201,9 +201,9 @@ def test_an_agent_that_never_answers_costs_no_more_than_its_time_out(
     command = [hanging["PATH"].partition(":")[0] + "/claude", "--version"]
     began = time.monotonic()
     with pytest.raises(Internal, match=r"gave no answer in 0\.2 s"):
-        listing.ask(command, equipped.environment, timeout_s=0.2)
+        commands.ask(command, equipped.environment, timeout_s=0.2)
     assert time.monotonic() - began < 5
-    assert listing.TIMEOUT_S <= 10
+    assert commands.TIMEOUT_S <= 10
     eventually(lambda: not waiting_programs(equipped), "the program lives on")
 
 

@@ -2,7 +2,7 @@
 
 import shutil
 
-from mash_plugin.agents.plugin import run_client
+from mash_plugin.agents.commands import run_client
 
 
 def test_plugin_commands_never_wait_for_telemetry() -> None:

@@ -21,6 +21,7 @@ from mash_plugin.agents.claude.listing import list_plugins as list_plugins
 from mash_plugin.agents.claude.listing import remove_command as remove_command
 from mash_plugin.agents.claude.permission import allow_saving as allow_saving
 from mash_plugin.agents.claude.permission import may_save as may_save
+from mash_plugin.agents.commands import run_client
 from mash_plugin.agents.plugin import (
     MARKETPLACE,
     PLUGIN,
@@ -32,7 +33,6 @@ from mash_plugin.agents.plugin import (
     find_command,
     remove_if_empty,
     remove_tree,
-    run_client,
     sha256_of,
     user_home,
 )

@@ -24,7 +24,7 @@ from mash_plugin.agents.codex.listing import list_plugins as list_plugins
 from mash_plugin.agents.codex.listing import remove_command as remove_command
 from mash_plugin.agents.codex.permission import allow_saving as allow_saving
 from mash_plugin.agents.codex.permission import may_save as may_save
-from mash_plugin.agents.listing import end_group
+from mash_plugin.agents.commands import end_group, run_client
 from mash_plugin.agents.plugin import (
     MARKETPLACE,
     PLUGIN,
@@ -36,7 +36,6 @@ from mash_plugin.agents.plugin import (
     find_command,
     remove_if_empty,
     remove_tree,
-    run_client,
     sha256_of,
     user_home,
 )
