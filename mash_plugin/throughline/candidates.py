@@ -5,7 +5,6 @@ further than the result can change: later lines outrank earlier ones, and decisi
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
 
 from mash_plugin.privacy.credentials import credential_kind
 from mash_plugin.throughline import key_lines
@@ -23,28 +22,24 @@ GROUP = 32
 DECISION = "decision"
 
 
-class _Said(NamedTuple):
-    """A message of the agent that nobody has judged yet."""
-
-    number: int
-    text: str
-    stamp: object
+Said = tuple[int, str, object]
+"""A message of the agent: its number, its text, its time as written."""
 
 
 class Candidates:
     """What the agent said, and the best of its lines so far."""
 
     def __init__(self) -> None:
-        self._unread: list[_Said] = []
+        self._unread: list[Said] = []
         self._chars = 0
         self._decisions: list[KeyLine] = []
         self._others: list[KeyLine] = []
         self._dropped = 0
 
-    def add(self, number: int, text: str, stamp: object) -> None:
-        """Take in a message of the agent."""
-        self._unread.append(_Said(number, text, stamp))
-        self._chars += len(text)
+    def add(self, said: list[Said]) -> None:
+        """Take in messages of the agent."""
+        self._unread += said
+        self._chars += sum([len(text) for _, text, _ in said])
         if self._chars >= MOST_CHARS:
             self._judge()
 
@@ -83,24 +78,24 @@ class Candidates:
                 break
         return taken
 
-    def _decisions_in(self, said: list[_Said]) -> Iterator[KeyLine]:
+    def _decisions_in(self, said: list[Said]) -> Iterator[KeyLine]:
         may_hold = key_lines.may_hold_decision
         for end in range(len(said), 0, -GROUP):
             group = said[max(0, end - GROUP) : end]
-            if may_hold("\n".join([message.text for message in group])):
+            if may_hold("\n".join([text for _, text, _ in group])):
                 for message in reversed(group):
-                    if may_hold(message.text):
+                    if may_hold(message[1]):
                         yield from _lines_of(message, may_hold, is_decision=True)
 
-    def _others_in(self, said: list[_Said]) -> Iterator[KeyLine]:
+    def _others_in(self, said: list[Said]) -> Iterator[KeyLine]:
         may_hold = key_lines.may_hold_key_line
         for message in reversed(said):
-            if may_hold(message.text):
+            if may_hold(message[1]):
                 yield from _lines_of(message, may_hold, is_decision=False)
 
 
 def _lines_of(
-    message: _Said, may_hold: Callable[[str], bool], *, is_decision: bool
+    message: Said, may_hold: Callable[[str], bool], *, is_decision: bool
 ) -> Iterator[KeyLine]:
     """The key lines of a message that are, or are not, decisions; the last one first."""
     number, text, stamp = message

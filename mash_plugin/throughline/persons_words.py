@@ -1,7 +1,7 @@
 """What people typed in a session, kept as hashes alone, to find it in the agent's lines.
 
-Nothing of their text is held or written: a piece is a hash of its first characters, one of the
-whole and its length. Pieces beyond a few megabytes lie in a nameless temporary file, so that
+Nothing of their text is held or written: a piece is a hash of its first characters and one of
+the whole. Pieces beyond a few megabytes lie in a nameless temporary file, so that
 memory is bounded however long the session is.
 """
 
@@ -15,11 +15,14 @@ from mash_plugin.normal_form import normal_form
 SHORTEST = 20
 """A shorter line of a person may stand inside an agent's; only the same line is a repeat."""
 LONGEST = 1_000
-WINDOW = 7
-MOST_IN_MEMORY = 200_000
-"""Pieces, of 24 bytes each."""
+WINDOW, WIDE_WINDOW = 16, 7
+"""Characters that a piece is found by; the second where letters are more than a byte."""
+MOST_IN_MEMORY = 400_000
+"""Pieces, of 16 bytes each."""
 _EDGES = " \t.,:;!?-–—*_#>\"'`()[]…。！？、，：；「」『』"
 _CURLY = str.maketrans({"‘": "'", "’": "'", "‛": "'", "“": '"', "”": '"', "„": '"', "\xad": None})
+_MARK = "\x1d"
+_OTHER_SPACES = "\r\x0b\x0c\x1c\x1d\x1e\x1f"
 _SENTENCE_ENDS = (".", "!", "?", ";")
 _WIDE_ENDS = "。！？；"
 _WHOLE = -1
@@ -30,7 +33,7 @@ class PersonsWords:
     """Every line and sentence that a person typed, as hashes."""
 
     def __init__(self) -> None:
-        self._starts, self._wholes, self._lengths = array("q"), array("q"), array("q")
+        self._starts, self._wholes = array("q"), array("q")
         self._file: BinaryIO | None = None
 
     def add(self, texts: Sequence[str]) -> None:
@@ -41,79 +44,92 @@ class PersonsWords:
                 self._add_text("\n".join(alike))
 
     def _add_text(self, text: str) -> None:
-        plain = _plain(text)
-        sentences = _cut_at_sentences(plain)
-        if sentences is plain:
-            self._add_pieces(plain.splitlines())
-            return
-        pieces = sentences.splitlines()
-        self._add_pieces(pieces)
-        lines = plain.splitlines()
-        if len(lines) < len(pieces):
-            known = set(pieces)
-            self._add_pieces([line for line in lines if line not in known])
+        window = WINDOW if text.isascii() else WIDE_WINDOW
+        marked = _marked(_plain(text))
+        self._add_pieces(marked.splitlines(), window)
+        if _MARK in marked:
+            lines = [line for line in marked.split("\n") if _MARK in line]
+            whole = [_unmarked(line) for line in lines if not _begins_long(line)]
+            self._add_pieces(whole, window)
 
     def repeated_in(self, texts: Sequence[str]) -> set[int]:
         """Which of these texts equal a person's line, or hold a whole one that is long enough."""
         folded = [_plain(text) for text in texts]
         starts: dict[int, list[tuple[int, int]]] = {}
         for index, text in enumerate(folded):
-            starts.setdefault(hash(text.strip(_EDGES)[:WINDOW]), []).append((index, _WHOLE))
-            for at in range(len(text) - WINDOW + 1):
-                starts.setdefault(hash(text[at : at + WINDOW]), []).append((index, at))
+            for window in (WINDOW, WIDE_WINDOW):
+                start = text.strip(_EDGES)[:window]
+                starts.setdefault(hash(start), []).append((index, _WHOLE))
+                for at in range(len(text) - window + 1):
+                    starts.setdefault(hash(text[at : at + window]), []).append((index, at))
         found: set[int] = set()
-        for first, line, length in self._pieces_that_start(starts):
+        for first, piece in self._pieces_that_start(starts):
             for index, at in starts[first]:
-                if at == _WHOLE:
-                    is_repeated = hash(folded[index].strip(_EDGES)) == line
-                else:
-                    part = folded[index][at : at + length]
-                    is_repeated = len(part) == length and _is_long(part) and hash(part) == line
-                if is_repeated:
+                if _holds_at(folded[index], at, piece):
                     found.add(index)
         return found
 
-    def _add_pieces(self, pieces: list[str]) -> None:
+    def _add_pieces(self, pieces: list[str], window: int) -> None:
         pieces = [piece.strip(_EDGES) for piece in pieces]
-        self._starts.extend([hash(piece[:WINDOW]) for piece in pieces])
+        self._starts.extend([hash(piece[:window]) for piece in pieces])
         self._wholes.extend(map(hash, pieces))
-        self._lengths.extend(map(len, pieces))
         if len(self._starts) >= MOST_IN_MEMORY:
             self._spill()
 
-    def _pieces_that_start(self, starts: Container[int]) -> Iterator[tuple[int, int, int]]:
-        for columns in self._read():
-            rows = zip(*columns, strict=True)
-            yield from compress(rows, map(starts.__contains__, columns[0]))
+    def _pieces_that_start(self, starts: Container[int]) -> Iterator[tuple[int, int]]:
+        for firsts, wholes in self._read():
+            rows = zip(firsts, wholes, strict=True)
+            yield from compress(rows, map(starts.__contains__, firsts))
 
-    def _read(self) -> Iterator[Sequence[Sequence[int]]]:
+    def _read(self) -> Iterator[tuple[Sequence[int], Sequence[int]]]:
         if self._file is not None:
             self._file.seek(0)
-            while count := int.from_bytes(self._file.read(8), "little"):
-                yield [memoryview(self._file.read(8 * count)).cast("q") for _ in range(3)]
-        yield self._starts, self._wholes, self._lengths
+            while size := int.from_bytes(self._file.read(8), "little"):
+                firsts, wholes = self._file.read(size), self._file.read(size)
+                yield memoryview(firsts).cast("q"), memoryview(wholes).cast("q")
+        yield self._starts, self._wholes
 
     def _spill(self) -> None:
         if self._file is None:
             import tempfile  # few sessions are that long
 
             self._file = tempfile.TemporaryFile()  # noqa: SIM115 - nameless, gone with the process
-        self._file.write(len(self._starts).to_bytes(8, "little"))
-        for column in (self._starts, self._wholes, self._lengths):
-            self._file.write(column.tobytes())
-        self._starts, self._wholes, self._lengths = array("q"), array("q"), array("q")
+        self._file.write((8 * len(self._starts)).to_bytes(8, "little"))
+        self._file.write(self._starts.tobytes() + self._wholes.tobytes())
+        self._starts, self._wholes = array("q"), array("q")
 
 
-def _cut_at_sentences(text: str) -> str:
+def _holds_at(text: str, at: int, piece: int) -> bool:
+    """Whether this piece stands there, or is the whole text."""
+    if at == _WHOLE:
+        return hash(text.strip(_EDGES)) == piece
+    ends = range(at + WIDE_WINDOW, len(text) + 1)
+    return any(hash(text[at:end]) == piece and _is_long(text[at:end]) for end in ends)
+
+
+def _marked(text: str) -> str:
+    """The text with marks between its sentences, at which `splitlines` cuts it too."""
     # One character is looked for first: that is thirty times as fast as looking for two.
     for end in _SENTENCE_ENDS:
         if end in text and f"{end} " in text:
-            text = text.replace(f"{end} ", f"{end}\n")
+            text = text.replace(f"{end} ", f"{end}{_MARK}")
     if not text.isascii():
         for end in _WIDE_ENDS:
             if end in text:
-                text = text.replace(end, "\n")
+                text = text.replace(end, f"{end}{_MARK}")
     return text
+
+
+def _unmarked(line: str) -> str:
+    if not line.isascii():
+        for end in _WIDE_ENDS:
+            line = line.replace(f"{end}{_MARK}", end)
+    return line.replace(_MARK, " ")
+
+
+def _begins_long(line: str) -> bool:
+    """Whether its first sentence is long enough to be found in place of the whole line."""
+    return line.find(_MARK) > SHORTEST and len(line[:SHORTEST].strip(_EDGES)) == SHORTEST
 
 
 def _plain(text: str) -> str:
@@ -124,7 +140,7 @@ def _plain(text: str) -> str:
     for sign in "*_`":
         if sign in text:
             text = text.replace(sign, "")
-    if not text.isascii() or "\x1f" in text:
+    if not text.isascii() or any(space in text for space in _OTHER_SPACES):
         return "\n".join(" ".join(line.split()) for line in text.splitlines())
     if "\t" in text:
         text = text.replace("\t", " ")
@@ -138,4 +154,4 @@ def _is_long(text: str) -> bool:
     length = len(text)
     if length >= SHORTEST or text.isascii():
         return length >= SHORTEST
-    return length >= WINDOW and len(text.encode("utf-8", "replace")) >= SHORTEST
+    return length >= WIDE_WINDOW and len(text.encode("utf-8", "replace")) >= SHORTEST

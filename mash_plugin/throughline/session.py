@@ -50,18 +50,19 @@ class _Reading:
 
     def take(self, messages: list[Message]) -> None:
         """Take in the messages that come next."""
-        number, typed = self.messages, []
-        for author, text, stamp in messages:
+        said, typed, stamps = [], [], []
+        for number, (author, text, stamp) in enumerate(messages, self.messages):
             if author == "agent":
-                self.by_agent += 1
-                self.candidates.add(number, text, stamp)
+                said.append((number, text, stamp))
             elif author == "person":
                 typed.append(text)
-            number += 1
-        self.messages = number
-        if typed:
-            self.persons.add(typed)
-        self._take_times(stamp for _, _, stamp in messages if stamp is not None)
+            if stamp is not None:
+                stamps.append(stamp)
+        self.messages += len(messages)
+        self.by_agent += len(said)
+        self.candidates.add(said)
+        self.persons.add(typed)
+        self._take_times(stamps)
 
     def take_malformed(self, line: bytes) -> None:
         """Whatever it was, a person may have typed it."""

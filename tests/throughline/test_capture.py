@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from mash_plugin.throughline.session import MOST_CANDIDATES
+from mash_plugin.throughline.candidates import MOST_CANDIDATES
 from tests.privacy.samples import SAMPLES
 from tests.throughline.conftest import AGENT, CHAT, NOW, lines_of
 
