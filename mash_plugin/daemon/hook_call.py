@@ -11,7 +11,8 @@ from mash_plugin.daemon.lanes import Part
 from mash_plugin.daemon.log import place_of
 from mash_plugin.memory.call import Call, Caller
 from mash_plugin.render import context
-from mash_plugin.store.sessions import CHAT, HookState, SessionState
+from mash_plugin.store.session_rows import CHAT, SessionState
+from mash_plugin.store.sessions import HookState
 
 T = TypeVar("T")
 Undo = list[Callable[[], None]]

@@ -18,7 +18,7 @@ from mash_plugin.memory.call import Caller
 from mash_plugin.memory.masking import masking
 from mash_plugin.render import context, notes
 from mash_plugin.render.text import shown_bytes
-from mash_plugin.store.sessions import CHAT
+from mash_plugin.store.session_rows import CHAT
 
 BUDGET_S = 0.1
 PATIENCE = 0.7

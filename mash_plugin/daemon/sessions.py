@@ -13,7 +13,7 @@ from mash_plugin.records.model import Scope
 from mash_plugin.store.operations import identity_of
 from mash_plugin.store.pauses import FOR_EVER
 from mash_plugin.store.records import count_live
-from mash_plugin.store.sessions import find_sessions
+from mash_plugin.store.session_rows import find_sessions
 
 if TYPE_CHECKING:
     from mash_plugin.daemon.node import Node

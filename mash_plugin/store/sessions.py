@@ -6,55 +6,26 @@ show a block twice; records are never kept here.
 
 import threading
 from collections.abc import Callable, Iterable
-from typing import Literal, NamedTuple
 
 from mash_plugin.errors import MashError
 from mash_plugin.store import queries
 from mash_plugin.store.ledger import Ledger
 from mash_plugin.store.pauses import Pauses
-from mash_plugin.store.sqlite import Connection, Database, Params
+from mash_plugin.store.session_rows import (
+    CHAT,
+    SessionState,
+    Unsaved,
+    load_session,
+    put_back,
+    take_unsaved,
+    write_unsaved,
+)
+from mash_plugin.store.sqlite import Database, Params
 
 KEEP_MS = 90 * 86_400_000
 SESSIONS_IN_MEMORY = 1_000
 
-CHAT = "chat:"
-Shown = tuple[str, str, str]
-"""(reader, path, ID of a record or `chat:ID`)"""
-
 _sql = queries.load("sessions")
-
-
-class SessionState:
-    """One session as its hooks have seen it; times in Unix ms."""
-
-    def __init__(self, agent: str, first_seen_at: int, last_activity_at: int) -> None:
-        self.agent = agent
-        self.first_seen_at = first_seen_at
-        self.last_activity_at = last_activity_at
-        self.last_reminder_at: int | None = None
-        self.last_full_block_at: int | None = None
-        self.project: str | None = None
-        self.shown_sources: set[str] = set()
-        self.shown: dict[Shown, int] = {}
-        self.unsaved_shown: dict[Shown, int] = {}
-        self.unsaved_dropped: dict[Shown, int] = {}
-        self.told_to_cite_by: Literal["start", "prompt"] | None = None
-        """Which note of this context said how; a new daemon says it once more."""
-        self.shown_since_prompt: set[str] = set()
-        """IDs that starts have shown while no prompt came, and the name of the saving note."""
-        self.forgot_shown = False
-        """A compaction emptied `shown`; the saved rows must tell so."""
-
-
-class SessionRow(NamedTuple):
-    """A session as the store knows it."""
-
-    session_id: str
-    agent: str
-    project: str | None
-    first_seen_at: int
-    last_activity_at: int
-    last_reminder_at: int | None
 
 
 class HookState:
@@ -225,7 +196,7 @@ class HookState:
         """
         with self._lock:
             work = [
-                _take(i, s)
+                take_unsaved(i, s)
                 for i in sorted(self._unsaved)
                 if (s := self._sessions.get(i)) is not None
             ]
@@ -241,7 +212,7 @@ class HookState:
         try:
             with self._database.writing() as db:
                 for unsaved in work:
-                    _write(db, unsaved)
+                    write_unsaved(db, unsaved)
                 self.ledger.write(db, injected)
                 db.run_many(_sql.put_heartbeat, beats)
                 db.run(_sql.delete_old_sessions, {"now": now, "keep_ms": KEEP_MS})
@@ -251,7 +222,7 @@ class HookState:
             raise
         return len(work)
 
-    def _put_back(self, work: list["_Unsaved"], beats: list[Params]) -> None:
+    def _put_back(self, work: list[Unsaved], beats: list[Params]) -> None:
         with self._lock:
             self._unsaved_heartbeats |= {(str(b["agent"]), str(b["hook"])) for b in beats}
             for unsaved in work:
@@ -259,12 +230,7 @@ class HookState:
                 if session is None:
                     continue
                 self._unsaved.add(unsaved.session_id)
-                if session.forgot_shown:
-                    session.unsaved_dropped |= unsaved.shown
-                else:
-                    session.unsaved_shown = unsaved.shown | session.unsaved_shown
-                session.unsaved_dropped |= unsaved.dropped
-                session.forgot_shown |= unsaved.forgot_shown
+                put_back(session, unsaved)
 
     def _changed(self, session_id: str) -> None:
         self._unsaved.add(session_id)
@@ -273,19 +239,9 @@ class HookState:
     def _load(self, session_id: str) -> SessionState | None:
         try:
             with self._database.reading() as db:
-                row = db.one(_sql.get_session, {"session_id": session_id})
-                shown = db.all(_sql.list_shown, {"session_id": session_id}) if row else []
+                return load_session(db, session_id)
         except MashError:
             return None  # a broken store must not cost the hook its answer
-        if row is None:
-            return None
-        agent, first, last, reminder, block, sources, project = row
-        session = SessionState(agent, first, last)
-        session.last_reminder_at, session.last_full_block_at = reminder, block
-        session.project = project
-        session.shown_sources = set(sources.split())
-        session.shown = {(r, p, i): at for r, p, i, at in shown}
-        return session
 
     def _make_room(self) -> None:
         if len(self._sessions) <= SESSIONS_IN_MEMORY:
@@ -294,56 +250,3 @@ class HookState:
         oldest = min(saved, key=lambda i: self._sessions[i].last_activity_at, default=None)
         if oldest is not None:
             del self._sessions[oldest]
-
-
-def find_sessions(
-    db: Connection, beginning: str | None, project: str | None, count: int
-) -> list[SessionRow]:
-    """The newest sessions, those alone whose ID begins so or that ran in that project."""
-    wanted = {"beginning": beginning, "project": project, "count": count}
-    return [SessionRow(*row) for row in db.all(_sql.find_sessions, wanted)]
-
-
-class _Unsaved(NamedTuple):
-    session_id: str
-    row: dict[str, object]
-    shown: dict[Shown, int]
-    dropped: dict[Shown, int]
-    forgot_shown: bool
-
-
-def _take(session_id: str, session: SessionState) -> _Unsaved:
-    row: dict[str, object] = {
-        "session_id": session_id,
-        "agent": session.agent,
-        "first_seen_at": session.first_seen_at,
-        "last_activity_at": session.last_activity_at,
-        "last_reminder_at": session.last_reminder_at,
-        "last_full_block_at": session.last_full_block_at,
-        "shown_sources": " ".join(sorted(session.shown_sources)),
-        "project": session.project,
-    }
-    unsaved = _Unsaved(
-        session_id, row, session.unsaved_shown, session.unsaved_dropped, session.forgot_shown
-    )
-    session.unsaved_shown, session.unsaved_dropped, session.forgot_shown = {}, {}, False
-    return unsaved
-
-
-def _write(db: Connection, unsaved: _Unsaved) -> None:
-    db.run(_sql.put_session, unsaved.row)
-    if unsaved.forgot_shown:
-        db.run(_sql.drop_shown, {"session_id": unsaved.session_id})
-    rows: list[Params] = [
-        {
-            "session_id": unsaved.session_id,
-            "reader": reader,
-            "path": path,
-            "shown_id": shown_id,
-            "shown_at": at,
-            "in_context": in_context,
-        }
-        for in_context, shown in ((0, unsaved.dropped), (1, unsaved.shown))
-        for (reader, path, shown_id), at in shown.items()
-    ]
-    db.run_many(_sql.put_shown, rows)

@@ -1,0 +1,127 @@
+"""One session as its hooks have seen it, and the rows that keep it."""
+
+from typing import Literal, NamedTuple
+
+from mash_plugin.store import queries
+from mash_plugin.store.sqlite import Connection, Params
+
+CHAT = "chat:"
+Shown = tuple[str, str, str]
+"""(reader, path, ID of a record or `chat:ID`)"""
+
+_sql = queries.load("sessions")
+
+
+class SessionState:
+    """One session as its hooks have seen it; times in Unix ms."""
+
+    def __init__(self, agent: str, first_seen_at: int, last_activity_at: int) -> None:
+        self.agent = agent
+        self.first_seen_at = first_seen_at
+        self.last_activity_at = last_activity_at
+        self.last_reminder_at: int | None = None
+        self.last_full_block_at: int | None = None
+        self.project: str | None = None
+        self.shown_sources: set[str] = set()
+        self.shown: dict[Shown, int] = {}
+        self.unsaved_shown: dict[Shown, int] = {}
+        self.unsaved_dropped: dict[Shown, int] = {}
+        self.told_to_cite_by: Literal["start", "prompt"] | None = None
+        """Which note of this context said how; a new daemon says it once more."""
+        self.shown_since_prompt: set[str] = set()
+        """IDs that starts have shown while no prompt came, and the name of the saving note."""
+        self.forgot_shown = False
+        """A compaction emptied `shown`; the saved rows must tell so."""
+
+
+class SessionRow(NamedTuple):
+    """A session as the store knows it."""
+
+    session_id: str
+    agent: str
+    project: str | None
+    first_seen_at: int
+    last_activity_at: int
+    last_reminder_at: int | None
+
+
+def load_session(db: Connection, session_id: str) -> SessionState | None:
+    """The state as it was written last; None for a session that is not known."""
+    row = db.one(_sql.get_session, {"session_id": session_id})
+    if row is None:
+        return None
+    agent, first, last, reminder, block, sources, project = row
+    session = SessionState(agent, first, last)
+    session.last_reminder_at, session.last_full_block_at = reminder, block
+    session.project = project
+    session.shown_sources = set(sources.split())
+    shown = db.all(_sql.list_shown, {"session_id": session_id})
+    session.shown = {(r, p, i): at for r, p, i, at in shown}
+    return session
+
+
+def find_sessions(
+    db: Connection, beginning: str | None, project: str | None, count: int
+) -> list[SessionRow]:
+    """The newest sessions, those alone whose ID begins so or that ran in that project."""
+    wanted = {"beginning": beginning, "project": project, "count": count}
+    return [SessionRow(*row) for row in db.all(_sql.find_sessions, wanted)]
+
+
+class Unsaved(NamedTuple):
+    """What of a session is to be written next."""
+
+    session_id: str
+    row: dict[str, object]
+    shown: dict[Shown, int]
+    dropped: dict[Shown, int]
+    forgot_shown: bool
+
+
+def take_unsaved(session_id: str, session: SessionState) -> Unsaved:
+    """Take what changed since the last time out of the state."""
+    row: dict[str, object] = {
+        "session_id": session_id,
+        "agent": session.agent,
+        "first_seen_at": session.first_seen_at,
+        "last_activity_at": session.last_activity_at,
+        "last_reminder_at": session.last_reminder_at,
+        "last_full_block_at": session.last_full_block_at,
+        "shown_sources": " ".join(sorted(session.shown_sources)),
+        "project": session.project,
+    }
+    unsaved = Unsaved(
+        session_id, row, session.unsaved_shown, session.unsaved_dropped, session.forgot_shown
+    )
+    session.unsaved_shown, session.unsaved_dropped, session.forgot_shown = {}, {}, False
+    return unsaved
+
+
+def put_back(session: SessionState, unsaved: Unsaved) -> None:
+    """Give back what could not be written; what came meanwhile is newer."""
+    if session.forgot_shown:
+        session.unsaved_dropped |= unsaved.shown
+    else:
+        session.unsaved_shown = unsaved.shown | session.unsaved_shown
+    session.unsaved_dropped |= unsaved.dropped
+    session.forgot_shown |= unsaved.forgot_shown
+
+
+def write_unsaved(db: Connection, unsaved: Unsaved) -> None:
+    """Write it, inside a transaction."""
+    db.run(_sql.put_session, unsaved.row)
+    if unsaved.forgot_shown:
+        db.run(_sql.drop_shown, {"session_id": unsaved.session_id})
+    rows: list[Params] = [
+        {
+            "session_id": unsaved.session_id,
+            "reader": reader,
+            "path": path,
+            "shown_id": shown_id,
+            "shown_at": at,
+            "in_context": in_context,
+        }
+        for in_context, shown in ((0, unsaved.dropped), (1, unsaved.shown))
+        for (reader, path, shown_id), at in shown.items()
+    ]
+    db.run_many(_sql.put_shown, rows)
