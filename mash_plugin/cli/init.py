@@ -30,6 +30,13 @@ Json = dict[str, Any]
     " (suggested: yes).",
 )
 @click.option(
+    "--capture-sessions/--no-capture-sessions",
+    "sessions",
+    default=None,
+    help="Keep short working memories of ended sessions and show the latest where the next one"
+    " begins, or stop it; off otherwise.",
+)
+@click.option(
     "--backfill-memory",
     type=click.Choice(list(AGENTS)),
     help="Let this agent review your last chats, unasked; prints the result as JSON.",
@@ -42,6 +49,7 @@ def init(
     no_agents: bool,
     allow_saving: bool | None,
     personal: bool | None,
+    sessions: bool | None,
     backfill_memory: str | None,
     no_backfill: bool,
     dry_run: bool,
@@ -57,6 +65,7 @@ def init(
         wants_agents=not no_agents,
         may_save=allow_saving,
         personal=personal,
+        sessions=sessions,
         reviewer=backfill_memory,
         may_offer_backfill=not (yes or no_backfill),
     )

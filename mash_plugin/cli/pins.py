@@ -87,3 +87,21 @@ def set_personal(config_file: str, is_wanted: bool) -> None:
         subtable(document, "recall")["personal_at_start"] = is_wanted
 
     edit_settings(config_file, note)
+
+
+def sessions_folder(paths: Paths) -> str:
+    """Where the working memories of the agents' sessions lie unless the person says otherwise."""
+    return os.path.join(paths.data, "throughline")
+
+
+def set_sessions(config_file: str, is_wanted: bool, workspace: str) -> None:
+    """Note whether the agents' sessions become working memories, and whose and where they are."""
+
+    def note(document: Table) -> None:
+        table = subtable(document, "throughline")
+        table["capture_sessions"] = is_wanted
+        if is_wanted:
+            table.setdefault("agent", "coding-agents")
+            table.setdefault("workspace", workspace)
+
+    edit_settings(config_file, note)

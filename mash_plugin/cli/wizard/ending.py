@@ -7,7 +7,7 @@ import click
 
 from mash_plugin.cli.wizard.check import check_hook
 from mash_plugin.cli.wizard.found import Found, titles_of
-from mash_plugin.cli.wizard.plan import Choices, Plan, folder_of
+from mash_plugin.cli.wizard.plan import Choices, Plan, captures_sessions, folder_of
 from mash_plugin.cli.wizard.steps import Done
 from mash_plugin.errors import MashError
 from mash_plugin.paths import Paths
@@ -35,6 +35,9 @@ def tell_end(plan: Plan, choices: Choices, done: Done) -> int:
         click.echo(f"{who} will ask before each save; `mash init --allow-saving` ends that.")
     for one in done.working:
         _tell_review(one)
+    if done.changed and not captures_sessions(plan.paths):
+        click.echo("\nOff unless you want it: working memories of ended sessions, shown where the")
+        click.echo("next one begins. `mash init --capture-sessions` switches them on.")
     if done.changed:
         titles = titles_of(done.changed)
         click.echo(f"\nRestart {titles} now (end it and start it again), so that mash is loaded.")

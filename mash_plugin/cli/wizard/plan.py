@@ -27,6 +27,8 @@ class Choices:
     """Whether the agents get the rule that lets them use mash without asking."""
     personal: bool | None = None
     """Whether personal preferences are shown at the start of every session."""
+    sessions: bool | None = None
+    """Whether ended sessions become working memories; never asked for by itself."""
     reviewer: str | None = None
     """The agent that reviews earlier chats, unasked."""
     may_offer_backfill: bool = True
@@ -113,6 +115,8 @@ def _settled_lines(plan: Plan) -> Iterator[str]:
     if (wanted := personal_at_start(plan.paths)) is not None:
         word = "shown" if wanted else "not shown"
         yield f"personal preferences: {word} at the start of every session"
+    if captures_sessions(plan.paths):
+        yield "working memories of sessions that ended"
 
 
 def _due_lines(plan: Plan, choices: Choices) -> Iterator[str]:
@@ -130,11 +134,23 @@ def _due_lines(plan: Plan, choices: Choices) -> Iterator[str]:
             yield f"nothing in {one.title}: {one.installed.detail}"
         if choices.may_save and not one.host.may_save(one.place):
             yield f"a rule in {one.settings_file}, so that {one.title} uses mash without asking"
+    yield from _changed_settings(plan, choices)
+    if choices.reviewer:
+        yield f"candidates from your last chats, which {choices.reviewer} reviews"
+
+
+def captures_sessions(paths: Paths) -> bool:
+    """Whether the settings say that ended sessions become working memories."""
+    return read_settings(paths.config_file, {}).capture_sessions
+
+
+def _changed_settings(plan: Plan, choices: Choices) -> Iterator[str]:
     if choices.personal is not None and choices.personal is not personal_at_start(plan.paths):
         word = "shown" if choices.personal else "not shown"
         yield f"personal preferences: {word} at the start of every session"
-    if choices.reviewer:
-        yield f"candidates from your last chats, which {choices.reviewer} reviews"
+    if choices.sessions is not None and choices.sessions is not captures_sessions(plan.paths):
+        word = "kept from now on" if choices.sessions else "not kept any more"
+        yield f"working memories of sessions that ended: {word} (in {plan.paths.config_file})"
 
 
 def folder_of(plan: Plan) -> Path:

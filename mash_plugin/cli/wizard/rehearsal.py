@@ -10,7 +10,13 @@ from pathlib import Path
 
 import click
 
-from mash_plugin.cli.pins import add_roots, set_personal, unseen_roots
+from mash_plugin.cli.pins import (
+    add_roots,
+    sessions_folder,
+    set_personal,
+    set_sessions,
+    unseen_roots,
+)
 from mash_plugin.cli.plugin import write_folder
 from mash_plugin.cli.wizard.found import Found
 from mash_plugin.cli.wizard.plan import Choices, Plan, folder_of
@@ -39,6 +45,8 @@ def _own_settings(plan: Plan, choices: Choices, folder: Path) -> Iterator[str]:
         shutil.copy(file, copy)
     if choices.personal is not None:
         set_personal(str(copy), choices.personal)
+    if choices.sessions is not None:
+        set_sessions(str(copy), choices.sessions, sessions_folder(plan.paths))
     add_roots(str(copy), unseen_roots(os.environ))
     yield from _difference(file, _text(file), _text(copy))
 

@@ -9,7 +9,14 @@ from dataclasses import dataclass, replace
 import click
 
 from mash_plugin.cli.memo import add_memo
-from mash_plugin.cli.pins import add_roots, set_personal, unseen_roots, write_pins
+from mash_plugin.cli.pins import (
+    add_roots,
+    sessions_folder,
+    set_personal,
+    set_sessions,
+    unseen_roots,
+    write_pins,
+)
 from mash_plugin.cli.plugin import write_folder
 from mash_plugin.cli.wizard.found import Found, find_agents
 from mash_plugin.cli.wizard.plan import Choices, Plan, folder_of, personal_at_start
@@ -42,6 +49,8 @@ def _set_up(plan: Plan, choices: Choices) -> Done:
     paths = plan.paths
     if choices.personal is not None and choices.personal is not personal_at_start(paths):
         set_personal(paths.config_file, choices.personal)
+    if choices.sessions is not None:
+        set_sessions(paths.config_file, choices.sessions, sessions_folder(paths))
     is_upgrade = _set_up_store(paths)
     if choices.wants_index:
         from mash_plugin.cli.index import run_index
@@ -75,11 +84,12 @@ def _only_one(paths: Paths) -> Iterator[None]:
 
 def _set_up_store(paths: Paths) -> bool:
     """Whether a daemon of another build was replaced."""
-    from mash_plugin import client
+    from mash_plugin import client, wire
 
     added = add_roots(paths.config_file, unseen_roots(os.environ))
     is_upgrade = replace_other_daemon(paths)
-    client.call("ping", {}, paths=paths)
+    if problem := client.call("ping", {}, paths=paths)["problem"]:
+        raise wire.rebuilt(problem)
     click.echo(f"Store: {paths.store}")
     for root in added:
         click.echo(f"Chats are also read from {root} (noted in {paths.config_file}).")
