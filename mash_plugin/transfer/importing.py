@@ -6,9 +6,10 @@ process that dies in between leaves chats without records, which the next try fi
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
-from mash_plugin.errors import InvalidArgument, RecordsDisabled
+from mash_plugin.errors import InvalidArgument, MashError, RecordsDisabled
 from mash_plugin.memory.call import Call
 from mash_plugin.memory.denied import Denied
 from mash_plugin.memory.forget_chat import finish_forgetting
@@ -81,9 +82,21 @@ def import_file(
             if mode == "identity":
                 call.chats.forget_private_key()
                 finish_forgetting(call)
+        finally:
+            _shrink_logs(call)
     result: Json = {"header": reader.header, "lines": dict(reader.counts), "counts": counts}
     result |= {"checksum": reader.checksum, "mode": mode, "dry_run": is_dry_run, "already": None}
     return result | {"notice": RETIRE if mode == "identity" else None}
+
+
+def _shrink_logs(call: Call) -> None:
+    """Give back the room of the logs: what was taken back too stands there, as large as the file.
+
+    On a disk that it filled nothing else could be saved.
+    """
+    for database in (call.chats.database, call.store):
+        with suppress(MashError):  # a reader needs it still: the next checkpoint does it
+            database.checkpoint("TRUNCATE")
 
 
 def _write(

@@ -11,7 +11,16 @@ from mash_plugin.transfer.export import Wanted, export_store
 from mash_plugin.transfer.meter import Meter
 from tests.conftest import Memory
 from tests.store.faulty_vfs import FaultyVFS, faulty_vfs
-from tests.transfer.conftest import Json, a_memory, chats_of, export, lines_of, rows_of, take_in
+from tests.transfer.conftest import (
+    Json,
+    a_memory,
+    chats_of,
+    export,
+    lines_of,
+    rows_of,
+    take_in,
+    write_lines,
+)
 
 MOST = 400
 STEP = 3
@@ -86,6 +95,26 @@ def test_an_import_that_is_broken_off_anywhere_leaves_nothing_of_it(
         steps += 1
     assert steps > 2 * len(lines_of(file))
     assert len(rows_of(other)["records"]) == 5
+
+
+@pytest.mark.parametrize("is_dry_run", [True, False])
+def test_what_was_taken_back_leaves_no_large_log(
+    memory: Memory, told: Json, other: Memory, tmp_path: Path, is_dry_run: bool
+) -> None:
+    file = tmp_path / "export"
+    export(memory, file)
+    lines = lines_of(file)
+    first = next(n for n, line in enumerate(lines) if line["is"] == "message")
+    message = lines[first] | {"text": "x" * 1_000_000}
+    lines[first:first] = [message | {"id": f"m{number}"} for number in range(8)]
+    write_lines(file, list(lines))
+    if is_dry_run:
+        take_in(other, file, is_dry_run=True)
+    else:
+        with pytest.raises(InvalidState):
+            take_in(other, file, meter=ShortMeter(2 * len(lines)))
+    log = Path(other.call.chats.database.path + "-wal")
+    assert log.stat().st_size == 0
 
 
 def test_an_export_that_is_broken_off_leaves_no_file(
