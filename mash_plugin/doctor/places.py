@@ -90,6 +90,18 @@ def _check_socket(machine: Machine) -> Iterator[Finding]:
         yield _open_to_others("socket-open", "warning", [path], why, 0o600)
 
 
+def check_data_folders(machine: Machine) -> Iterator[Finding]:
+    """Whether there are folders where the memory and its copies go."""
+    paths = machine.paths
+    for path, why in (
+        (paths.data, "nothing can be remembered"),
+        (paths.backups, "no backup can be made"),
+    ):
+        if os.path.lexists(path) and not os.path.isdir(path):
+            text = f"{path} is a file or a link that leads nowhere, not a folder"
+            yield Finding("data-folder-not-a-folder", "error", text, why, _move_aside(path))
+
+
 def check_readers(machine: Machine) -> Iterator[Finding]:
     """Whether others may read the memory."""
     data = machine.paths.data

@@ -41,6 +41,20 @@ def test_a_file_in_place_of_the_run_folder_is_moved_away(home: Home) -> None:
     assert home.mash("status").code == 0
 
 
+@pytest.mark.parametrize("name", ["data", "data/backups"])
+def test_what_is_no_folder_in_place_of_the_memory_or_its_copies_is_moved_away(
+    home: Home, name: str
+) -> None:
+    home.mash("daemon", "stop")
+    place = home.mash_home / name
+    if place.exists():
+        place.rename(home.mash_home / "before")
+    place.symlink_to("/nowhere")
+    found = mend(home, "places", "data-folder-not-a-folder")
+    assert "not a folder" in found["what"]
+    assert home.mash("backup", "make").code == 0
+
+
 def test_a_file_in_place_of_the_socket_is_moved_away(home: Home) -> None:
     home.mash("daemon", "stop")
     (home.mash_home / "run/s.sock").write_text("")
