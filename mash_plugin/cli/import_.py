@@ -10,6 +10,7 @@ emptied store would come to the same. Who hides the session could write the stor
 
 import os
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import click
@@ -79,14 +80,9 @@ def import_(
     """
     if undo is not None:
         return _undo(undo, as_json=as_json)
+    _refuse_mixed(source, scope, keep_identity=keep_identity, as_mine=as_mine)
     if file is None:
         raise click.UsageError("name the FILE to import.")
-    if keep_identity and as_mine:
-        raise click.UsageError("--keep-identity and --as-mine exclude each other.")
-    if source and (keep_identity or as_mine):
-        raise click.UsageError("--from brings candidates; leave the other options out.")
-    if scope and not source:
-        raise click.UsageError("--scope goes with --from.")
     path = os.path.abspath(file)
     if source:
         request: Json = {"source": source, "path": path}
@@ -96,6 +92,18 @@ def import_(
         _require_person(as_mine=as_mine, keep_identity=keep_identity, is_asked=not (yes or as_json))
     mode = "identity" if keep_identity else "mine" if as_mine else "export"
     return _run("import_export", {"path": path, "mode": mode}, _show_export, dry_run, as_json, yes)
+
+
+def _refuse_mixed(
+    source: str | None, scope: str | None, *, keep_identity: bool, as_mine: bool
+) -> None:
+    """Exit code 2 for options that do not go together."""
+    if keep_identity and as_mine:
+        raise click.UsageError("--keep-identity and --as-mine exclude each other.")
+    if source and (keep_identity or as_mine):
+        raise click.UsageError("--from brings candidates; leave the other options out.")
+    if scope and not source:
+        raise click.UsageError("--scope goes with --from.")
 
 
 def _require_person(*, as_mine: bool, keep_identity: bool, is_asked: bool) -> None:
@@ -112,7 +120,14 @@ def _require_person(*, as_mine: bool, keep_identity: bool, is_asked: bool) -> No
         refuse_in_session("--keep-identity replaces your memory as a whole")
 
 
-def _run(method: str, request: Json, show: Any, dry_run: bool, as_json: bool, yes: bool) -> int:  # noqa: ANN401
+def _run(
+    method: str,
+    request: Json,
+    show: Callable[[Json], None],
+    dry_run: bool,
+    as_json: bool,
+    yes: bool,
+) -> int:
     from mash_plugin.cli.transfers import run_transfer
 
     if dry_run or not yes:
