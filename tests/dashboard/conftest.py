@@ -1,32 +1,23 @@
 """One home with a memory, its daemon, and browsers over its dashboard, for all tests here."""
 
-import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from tests.support.browsers import chromium
-from tests.support.daemons import Place
-from tests.support.dashboards import Dashboard, Demo, build, dashboard
-
-Json = dict[str, Any]
+from tests.support.dashboards import Dashboard, Demo, build, dashboard, fill_buffer, home
 
 
 @pytest.fixture(scope="session")
 def demo() -> Iterator[Demo]:
-    with tempfile.TemporaryDirectory() as folder:
-        place = Place(Path(folder))
-        place.environment["CLAUDE_CONFIG_DIR"] = str(place.home / ".claude")
-        (place.home / ".claude" / "projects").mkdir(parents=True)
-        try:
-            place.start(CLAUDE_CONFIG_DIR=str(place.home / ".claude"))
-            yield build(place)
-        finally:
-            place.close()
+    with home() as found:
+        build(found)
+        fill_buffer(found.place)
+        yield found
 
 
 @pytest.fixture(scope="session")
@@ -49,8 +40,7 @@ def browser() -> Iterator[Browser]:
         found.close()
 
 
-@pytest.fixture(scope="session")
-def key(dash: Dashboard, cookie: str) -> Json:
+def key_of(dash: Dashboard, cookie: str) -> Any:
     """The cookie as a browser takes it."""
     name, _, value = cookie.partition("=")
     return {"name": name, "value": value, "url": dash.origin}
@@ -78,8 +68,8 @@ class Watched:
         return [url for url in self.requests if not url.startswith(self.origin + "/")]
 
 
-@pytest.fixture
-def opened(browser: Browser, dash: Dashboard, key: Json) -> Iterator[Opener]:
+@contextmanager
+def opener(browser: Browser, origin: str, key: Any) -> Iterator[Opener]:
     """Opens pages in windows of their own, in which nothing may go wrong unseen."""
     contexts = []
 
@@ -88,14 +78,22 @@ def opened(browser: Browser, dash: Dashboard, key: Json) -> Iterator[Opener]:
         context.set_default_timeout(10_000)
         contexts.append(context)
         context.add_cookies([key])
-        watched = Watched(context.new_page(), dash.origin, [], [])
+        watched = Watched(context.new_page(), origin, [], [])
         page = watched.page
         page.on("request", lambda request: watched.requests.append(request.url))
-        page.on("dialog", lambda dialog: watched.complaints.append(dialog.message))
+        page.on("dialog", lambda dialog: (watched.complaints.append("dialog"), dialog.dismiss()))
         page.on("pageerror", lambda error: watched.complaints.append(str(error)))
         page.on("console", lambda said: watched.complaints.append(said.text))
         return watched
 
-    yield open_page
-    for context in contexts:
-        context.close()
+    try:
+        yield open_page
+    finally:
+        for context in contexts:
+            context.close()
+
+
+@pytest.fixture
+def opened(browser: Browser, dash: Dashboard, cookie: str) -> Iterator[Opener]:
+    with opener(browser, dash.origin, key_of(dash, cookie)) as found:
+        yield found

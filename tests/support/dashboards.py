@@ -1,7 +1,9 @@
 """A home with a memory worth looking at, and the dashboard over it as a process."""
 
+import json
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -74,9 +76,9 @@ def decision(statement: str, **details: Any) -> Json:
     }
 
 
-def build(place: Place) -> Demo:
-    """Fill the home; its daemon must be running."""
-    demo = Demo(place)
+def build(demo: Demo) -> Demo:
+    """Fill the home."""
+    place = demo.place
     search = demo.chat("s-search", "shop", "Choose a vector store for local search", 96)
     search.person("Which vector store should we use locally?")
     search.agent(
@@ -233,6 +235,56 @@ def build(place: Place) -> Demo:
     return demo
 
 
+def fill_buffer(place: Place) -> None:
+    """A working buffer with one session stored and one capture still in the queue."""
+    workspace = place.root / "buffer"
+    workspace.mkdir()
+    with Path(place.paths.config_file).open("a") as config:
+        config.write(
+            f'[throughline]\nagent = "assistant"\nworkspace = "{workspace}"\n'
+            "working_promote = true\nworking_copy_promote = false\n"
+        )
+    drain = ("consolidate", "--agent-id", "assistant", "--drain-only")
+    where = ("--workspace", str(workspace), "--config-dir", str(workspace))
+    for session, lines in (
+        ("standup", ["We decided to ship the guide on Tuesday.", "I will call Ana by Friday."]),
+        ("late", ["We decided to keep one page."]),
+    ):
+        transcript = workspace / f"{session}.jsonl"
+        rows = [{"role": "assistant", "content": line} for line in lines]
+        transcript.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        capture = ("capture-session", "--agent", "assistant", "--session-id", session)
+        kind = (
+            "--channel",
+            "telegram:dm",
+            "--source-kind",
+            "chat",
+            "--transcript",
+            str(transcript),
+        )
+        for command in ((*capture, *kind), drain)[: 2 if session == "standup" else 1]:
+            subprocess.run(
+                [sys.executable, "-m", "mash_plugin.cli.meaning_memory", *command, *where],
+                env=place.environment,
+                stdout=subprocess.DEVNULL,
+                check=True,
+            )
+
+
+@contextmanager
+def home() -> Iterator[Demo]:
+    """A home with a daemon and nothing in it yet."""
+    with tempfile.TemporaryDirectory() as folder:
+        place = Place(Path(folder))
+        place.environment["CLAUDE_CONFIG_DIR"] = str(place.home / ".claude")
+        (place.home / ".claude" / "projects").mkdir(parents=True)
+        try:
+            place.start(CLAUDE_CONFIG_DIR=str(place.home / ".claude"))
+            yield Demo(place)
+        finally:
+            place.close()
+
+
 @dataclass(frozen=True)
 class Answer:
     """What came back."""
@@ -274,9 +326,7 @@ class Dashboard:
             return Answer(answer.status, answer.headers, answer.read())
 
     @contextmanager
-    def open(
-        self, path: str, method: str = "GET", **headers: str | None
-    ) -> Iterator[HTTPResponse]:
+    def open(self, path: str, method: str = "GET", **headers: str | None) -> Iterator[HTTPResponse]:
         """The same, the body not yet read."""
         connection = HTTPConnection("127.0.0.1", self.port, timeout=20)
         sent = {"host": f"127.0.0.1:{self.port}", **headers}

@@ -1,0 +1,69 @@
+"""How it does, in numbers that are counted elsewhere; and the working buffer."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from mash_plugin.dashboard.findings import Findings
+from mash_plugin.errors import StoreBusy
+from tests.dashboard.conftest import Opener
+from tests.support.daemons import event
+from tests.support.dashboards import Demo
+
+
+def test_health_tells_what_hooks_cost_and_how_long_they_took(opened: Opener, demo: Demo) -> None:
+    project = str(demo.place.root / "shop")
+    start = event("SessionStart", source="startup", cwd=project, session_id="health-1")
+    ran = demo.place.hook("session-start", start)
+    assert ran.is_harmless()
+    [told] = demo.place.call("session_ledger", {"session": "health-1"})["injected"]
+    latency = demo.place.call("view_health")["latency"]["hooks"]["session-start"]
+    assert sum(latency) == 1
+    page = opened().go("/health")
+    row = page.get_by_role("row").filter(has_text="health-1")
+    assert row.get_by_role("cell").all_inner_texts()[3:] == ["1", kilobytes(told["bytes"])]
+    expect(page.get_by_role("row").filter(has_text="session-start")).to_contain_text("Claude Code")
+    page.locator("#injected-1 summary").click()
+    expect(page.locator("#injected-1 li")).to_have_text(
+        [re.compile(rf": {told['bytes']:,} bytes$")]
+    )
+    expect(page.locator("figure").nth(1)).to_contain_text("1 answer: half within")
+    page.locator("#latency-1 summary").click()
+    expect(page.locator("#latency-1 li")).to_have_text([re.compile(r" ms: 1$")])
+    expect(page.locator("#index ~ p").first).to_contain_text("messages of 4 chats; 9 records")
+
+
+def kilobytes(size: int) -> str:
+    return f"{size:,} B" if size < 1_000 else f"{size / 1000:,.1f} kB"
+
+
+def test_what_the_doctor_finds_comes_as_soon_as_it_is_there(opened: Opener) -> None:
+    page = opened().go("/health")
+    found = page.locator(".findings li").filter(has_text="its command is not on PATH")
+    expect(found).to_have_count(2, timeout=20_000)
+    expect(page.locator("#findings ~ .note")).to_have_text(re.compile(r"^\d+ things looked at are"))
+
+
+def test_findings_hold_for_a_while_and_a_look_that_fails_is_one_itself() -> None:
+    looks = []
+
+    def examine() -> list[dict[str, str]]:
+        looks.append(1)
+        raise StoreBusy("The store is busy.")
+
+    findings = Findings(examine)
+    for _ in range(2):
+        [found] = findings.get(10.0) or []
+        assert (found["severity"], found["what"]) == ("error", "The store is busy.")
+    assert (len(looks), findings.looks) == (1, 1)
+
+
+@pytest.mark.spec("R-165")
+def test_the_buffer_shows_its_queue_and_what_expires_when(opened: Opener) -> None:
+    page = opened().go("/throughline")
+    expect(page.locator("#queue + p")).to_contain_text("1 capture waiting, the oldest since ")
+    expect(page.get_by_role("heading", level=3)).to_have_text("telegram:dm standup")
+    rows = page.locator("#working ~ ol .row")
+    expect(rows.filter(has_text="ship the guide on Tuesday")).to_contain_text("expires ")
+    expect(page.locator("#promoted ~ ol")).to_contain_text("None was promoted yet.")

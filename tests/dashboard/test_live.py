@@ -1,0 +1,97 @@
+"""A page follows what agents save meanwhile, and leaves its reader where they are."""
+
+import json
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.dashboard.conftest import Opener
+from tests.support.dashboards import Demo, said
+
+Json = dict[str, Any]
+
+
+def save_over_mcp(demo: Demo, operation_id: str, statement: str) -> Json:
+    """What an agent does: start `mash mcp`, call `record`, read the receipt."""
+    body = {"statement": statement, "details": {"kind": "decision", "state": "proposed"}}
+    change = {"action": "create", "scope": {"kind": "personal"}, "body": body}
+    arguments = {
+        "operation_id": operation_id,
+        "change": {**change, "evidence": said("s-search", "Which vector store", "context")},
+    }
+    about: Json = {"protocolVersion": "2025-06-18", "capabilities": {}}
+    about["clientInfo"] = {"name": "a test", "version": "1"}
+    messages: list[Json] = [
+        {"id": 0, "method": "initialize", "params": about},
+        {"method": "notifications/initialized"},
+        {"id": 1, "method": "tools/call", "params": {"name": "record", "arguments": arguments}},
+    ]
+    server = subprocess.Popen(
+        [sys.executable, "-m", "mash_plugin", "mcp"],
+        env=demo.place.environment,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
+    with server:
+        assert server.stdin
+        assert server.stdout
+        for message in messages:
+            server.stdin.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
+        server.stdin.flush()
+        replies = [json.loads(server.stdout.readline()) for _ in range(2)]
+        server.stdin.close()
+        server.wait(20)
+    receipt: Json = replies[1]["result"]["structuredContent"]
+    return receipt
+
+
+def forget(demo: Demo, receipt: Json) -> None:
+    """Leave the home as it was for the other tests."""
+    expected = {"id": receipt["id"], "revision": receipt["revision"]}
+    change = {"action": "forget", "expected": expected}
+    demo.place.call("record", {"operation_id": f"forget-{receipt['id']}", "change": change})
+
+
+@pytest.mark.spec("R-165")
+def test_a_new_record_appears_and_neither_scroll_nor_focus_nor_typing_is_lost(
+    opened: Opener, demo: Demo
+) -> None:
+    page = opened(viewport={"width": 800, "height": 300}).go("/memory")
+    with page.expect_response("**/live"):
+        page.reload()
+    page.evaluate("window.stays = true")
+    page.locator(".row").nth(5).scroll_into_view_if_needed()
+    row = page.locator("[data-row]").nth(5)
+    row.focus()
+    text, top = row.inner_text(), row.bounding_box()
+    page.wait_for_timeout(1_200)  # so that the page has seen the state before
+    receipt = save_over_mcp(demo, "live-1", "Name branches after what they do.")
+    try:
+        expect(page.locator(".row")).to_have_count(10, timeout=10_000)
+        assert page.evaluate("window.stays")
+        again = page.locator("[data-row]").nth(6)
+        expect(again).to_be_focused()
+        assert again.inner_text() == text
+        now = again.bounding_box()
+        assert top
+        assert now
+        assert abs(now["y"] - top["y"]) <= 1
+        expect(page.get_by_role("status")).to_have_text("Updated just now")
+        page.get_by_role("searchbox").fill("half a wo")
+    finally:
+        forget(demo, receipt)
+    expect(page.locator(".row")).to_have_count(9, timeout=10_000)
+    expect(page.get_by_role("searchbox")).to_have_value("half a wo")
+    expect(page.get_by_role("searchbox")).to_be_focused()
+
+
+def test_a_page_says_when_the_dashboard_has_ended(demo: Demo, opened: Opener) -> None:
+    watched = opened()
+    page = watched.go("/chats")
+    page.route("**/chats", lambda route: route.abort())
+    page.evaluate("refresh()")
+    expect(page.get_by_role("status")).to_have_text("The dashboard has ended")
