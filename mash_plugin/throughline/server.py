@@ -46,7 +46,10 @@ class MemoryTools(NamedTuple):
     @property
     def hint(self) -> str:
         """What a server that offers other tools too says about these."""
-        return f"\nThe mm_* tools are the working memory of {self.agent}. {WHEN_WORKING}"
+        return (
+            f"\nThe mm_* tools are the working memory of {self.agent} (skill `working-memory`)."
+            f" {WHEN_WORKING}"
+        )
 
     @property
     def tools(self) -> list[types.Tool]:

@@ -22,7 +22,7 @@ from mash_plugin.paths import find_paths
 from tests.support.homes import ROOT, clients_folder
 
 FIXED = Launch("/opt/mash/current/bin/python", ("/opt/mash/current/bin/mash", "mcp"), None)
-FROZEN = "0471430d37910e69d6bc206950af9e08db7a7b7a1d86ae2a320195687ffe69b1"
+FROZEN = "a84fab3e489e89aaaa1dc48103d387bca8672c741820857265084896d54fdda4"
 """Another value makes every Codex user review the hooks again: change it only with a line in
 CHANGELOG.md that tells them."""
 
@@ -72,6 +72,7 @@ def test_the_folder_holds_hooks_skills_and_manifests_and_nothing_else() -> None:
         "mash/skills/recall/SKILL.md",
         "mash/skills/remember/SKILL.md",
         "mash/skills/review-chat/SKILL.md",
+        "mash/skills/working-memory/SKILL.md",
     ]
 
 

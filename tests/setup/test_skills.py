@@ -9,6 +9,9 @@ from mash_plugin.cli.main import COMMANDS
 from mash_plugin.mcp_server import INSTRUCTIONS
 from mash_plugin.protocol import tool_schemas, validate
 from mash_plugin.protocol.requests import ACTION_FIELDS
+from mash_plugin.throughline.server import MemoryTools
+from mash_plugin.throughline.settings import Settings
+from mash_plugin.throughline.tools import tool_schemas as memory_tools
 from tests.support.homes import ROOT
 
 SKILLS = {path.parent.name: path.read_text() for path in sorted(ROOT.glob("skills/*/SKILL.md"))}
@@ -27,10 +30,23 @@ def example(name: str) -> dict[str, object]:
     return request
 
 
-def test_four_skills_can_be_called_by_name() -> None:
-    assert set(SKILLS) == {"remember", "recall", "forget", "review-chat"}
-    for name in SKILLS:
+def test_each_skill_can_be_called_by_name_where_its_tools_are() -> None:
+    always = {"remember", "recall", "forget", "review-chat"}
+    assert set(SKILLS) == always | {"working-memory"}
+    for name in always:
         assert f"`{name}`" in INSTRUCTIONS
+    assert "`working-memory`" not in INSTRUCTIONS
+    assert "`working-memory`" in MemoryTools("crew", Settings("/srv/crew")).hint
+
+
+@pytest.mark.spec("R-211")
+def test_working_memory_is_searched_for_what_may_have_happened_in_another_channel() -> None:
+    text = FLAT["working-memory"]
+    assert 'ask with `"memory_stage": "working"`' in text
+    assert "may have happened elsewhere" in text
+    named = set(re.findall(r"`(mm_\w+)`", text)) - {"mm_"}
+    assert named == {"mm_search", "mm_session_recall", "mm_remember"}
+    assert named <= {tool["name"] for tool in memory_tools(Settings("/srv/crew"))}
 
 
 @pytest.mark.spec("R-140", "R-111")
