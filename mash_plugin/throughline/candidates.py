@@ -17,8 +17,7 @@ FIRST_CHECKED = 8
 """Candidates that are looked for among the person's words at first: enough but for rare cases."""
 MOST_CHARS = 3_000_000
 """Held unread; at most four bytes each."""
-GROUP = 32
-"""Messages that are asked at once whether any of them may hold a decision."""
+GROUP = 8
 DECISION = "decision"
 
 
@@ -80,18 +79,21 @@ class Candidates:
 
     def _decisions_in(self, said: list[Said]) -> Iterator[KeyLine]:
         may_hold = key_lines.may_hold_decision
-        for end in range(len(said), 0, -GROUP):
-            group = said[max(0, end - GROUP) : end]
-            if may_hold("\n".join([text for _, text, _ in group])):
-                for message in reversed(group):
-                    if may_hold(message[1]):
-                        yield from _lines_of(message, may_hold, is_decision=True)
+        for message in _those_that(may_hold, said):
+            yield from _lines_of(message, may_hold, is_decision=True)
 
     def _others_in(self, said: list[Said]) -> Iterator[KeyLine]:
         may_hold = key_lines.may_hold_key_line
-        for message in reversed(said):
-            if may_hold(message[1]):
-                yield from _lines_of(message, may_hold, is_decision=False)
+        for message in _those_that(may_hold, said):
+            yield from _lines_of(message, may_hold, is_decision=False)
+
+
+def _those_that(may_hold: Callable[[str], bool], said: list[Said]) -> Iterator[Said]:
+    """The messages that may hold such a line, the last one first; asked for many at once."""
+    for end in range(len(said), 0, -GROUP):
+        group = said[max(0, end - GROUP) : end]
+        if may_hold("\n".join([text for _, text, _ in group])):
+            yield from (message for message in reversed(group) if may_hold(message[1]))
 
 
 def _lines_of(

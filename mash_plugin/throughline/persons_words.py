@@ -63,9 +63,12 @@ class PersonsWords:
                 for at in range(len(text) - window + 1):
                     starts.setdefault(hash(text[at : at + window]), []).append((index, at))
         found: set[int] = set()
-        for first, piece in self._pieces_that_start(starts):
+        parts: dict[tuple[int, int], set[int]] = {}
+        for first, piece in set(self._pieces_that_start(starts)):
             for index, at in starts[first]:
-                if _holds_at(folded[index], at, piece):
+                if (index, at) not in parts:
+                    parts[index, at] = set(_parts_at(folded[index], at))
+                if piece in parts[index, at]:
                     found.add(index)
         return found
 
@@ -99,12 +102,15 @@ class PersonsWords:
         self._starts, self._wholes = array("q"), array("q")
 
 
-def _holds_at(text: str, at: int, piece: int) -> bool:
-    """Whether this piece stands there, or is the whole text."""
+def _parts_at(text: str, at: int) -> Iterator[int]:
+    """What a piece that starts there may be: a part that is long enough, or the whole text."""
     if at == _WHOLE:
-        return hash(text.strip(_EDGES)) == piece
-    ends = range(at + WIDE_WINDOW, len(text) + 1)
-    return any(hash(text[at:end]) == piece and _is_long(text[at:end]) for end in ends)
+        yield hash(text.strip(_EDGES))
+        return
+    for end in range(at + WIDE_WINDOW, len(text) + 1):
+        part = text[at:end]
+        if _is_long(part):
+            yield hash(part)
 
 
 def _marked(text: str) -> str:
