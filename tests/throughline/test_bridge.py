@@ -7,12 +7,15 @@ import sys
 import pytest
 
 from mash_plugin.chat_ids import chat_id
+from mash_plugin.daemon import workers
 from mash_plugin.daemon.bridge import Bridge
+from mash_plugin.daemon.log import Log
 from mash_plugin.memory import forget_chat
 from mash_plugin.memory.call import Caller
 from mash_plugin.throughline.settings import configured_agent
 from mash_plugin.throughline.store import open_database
 from tests.hooks_answers.conftest import IDENTITY, MINUTE, desk  # noqa: F401 - a fixture
+from tests.support.polling import eventually
 from tests.support.transcripts import START, ClaudeTranscript, CodexTranscript
 
 PERSON = "Please call the boat Albatross from now on, will you?"
@@ -197,3 +200,17 @@ print([name for name in sys.modules if "throughline" in name or name.endswith("d
         [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60
     )
     assert done.stdout == "[]\n"
+
+
+def test_the_daemons_background_work_captures_by_itself(bridged, monkeypatch):
+    monkeypatch.setattr(workers, "SESSIONS_AFTER_S", 0.0)
+    monkeypatch.setenv("MASH_TEST_NOW_MS", str(bridged.now))
+    say(bridged)
+    log = bridged.root / "log"
+    at_work = workers.Workers(bridged.node, Log(str(log)))
+    try:
+        eventually(lambda: log.exists() and "captured" in log.read_text(), "nothing was captured")
+    finally:
+        at_work.close()
+    assert len(stored(bridged)) == 3
+    assert DECIDED not in log.read_text()
