@@ -7,7 +7,7 @@ import click
 
 from mash_plugin.cli.wizard.check import check_hook
 from mash_plugin.cli.wizard.found import Found, titles_of
-from mash_plugin.cli.wizard.plan import Choices, Plan, captures_sessions, folder_of
+from mash_plugin.cli.wizard.plan import Choices, Plan, captures_sessions
 from mash_plugin.cli.wizard.steps import Done
 from mash_plugin.errors import MashError
 from mash_plugin.paths import Paths
@@ -51,7 +51,7 @@ def _is_on(one: Found) -> bool:
 
 
 def _answers(one: Found, plan: Plan) -> bool:
-    problem = check_hook(one, folder_of(plan))
+    problem = check_hook(one, plan.folder)
     if problem is None:
         click.echo(f"{one.title}: checked, a hook answers.")
         return True

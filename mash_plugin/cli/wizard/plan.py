@@ -44,6 +44,11 @@ class Plan:
     chats: dict[str, Chats]
 
     @property
+    def folder(self) -> Path:
+        """What all agents install the plugin from."""
+        return Path(self.paths.marketplace)
+
+    @property
     def new_roots(self) -> list[str]:
         """Transcript folders that the settings of mash do not name yet."""
         settings = read_settings(self.paths.config_file, {})
@@ -151,8 +156,3 @@ def _changed_settings(plan: Plan, choices: Choices) -> Iterator[str]:
     if choices.sessions is not None and choices.sessions is not captures_sessions(plan.paths):
         word = "kept from now on" if choices.sessions else "not kept any more"
         yield f"working memories of sessions that ended: {word} (in {plan.paths.config_file})"
-
-
-def folder_of(plan: Plan) -> Path:
-    """The folder that both agents install the plugin from."""
-    return Path(plan.paths.marketplace)

@@ -19,7 +19,7 @@ from mash_plugin.cli.pins import (
 )
 from mash_plugin.cli.plugin import write_folder
 from mash_plugin.cli.wizard.found import Found
-from mash_plugin.cli.wizard.plan import Choices, Plan, folder_of
+from mash_plugin.cli.wizard.plan import Choices, Plan
 from mash_plugin.errors import MashError
 from mash_plugin.privacy.credentials import mask
 
@@ -68,7 +68,7 @@ def _rehearsed(plan: Plan, choices: Choices, one: Found, folder: Path) -> str:
     for name in one.host.REHEARSED:
         if (source := one.place.config / name).is_file():
             (config / name).parent.mkdir(parents=True, exist_ok=True)
-            text = _text(source).replace(str(folder_of(plan)), str(marketplace))
+            text = _text(source).replace(str(plan.folder), str(marketplace))
             (config / name).write_bytes(text.encode())
     config.mkdir(exist_ok=True)
     write_folder(plan.rendered, marketplace)
@@ -78,7 +78,7 @@ def _rehearsed(plan: Plan, choices: Choices, one: Found, folder: Path) -> str:
         one.host.install(place, marketplace, environ)
     if choices.may_save:
         one.host.allow_saving(place)
-    return _text(config / one.host.SETTINGS).replace(str(marketplace), str(folder_of(plan)))
+    return _text(config / one.host.SETTINGS).replace(str(marketplace), str(plan.folder))
 
 
 def _difference(file: Path, before: str, after: str) -> Iterator[str]:

@@ -19,7 +19,7 @@ from mash_plugin.cli.pins import (
 )
 from mash_plugin.cli.plugin import write_folder
 from mash_plugin.cli.wizard.found import Found, find_agents
-from mash_plugin.cli.wizard.plan import Choices, Plan, folder_of, personal_at_start
+from mash_plugin.cli.wizard.plan import Choices, Plan, personal_at_start
 from mash_plugin.cli.wizard.unbroken import unbroken
 from mash_plugin.errors import InvalidArgument, MashError
 from mash_plugin.paths import Paths
@@ -59,7 +59,7 @@ def _set_up(plan: Plan, choices: Choices) -> Done:
     if not plan.agents:
         return Done([], [], has_failed=False)
     # Their tool servers run the former version until the agents are started anew.
-    has_new = write_folder(plan.rendered, folder_of(plan)) or is_upgrade
+    has_new = write_folder(plan.rendered, plan.folder) or is_upgrade
     working = [one for one in plan.agents if installs(plan, one)]
     has_rules = not choices.may_save or _allow_saving(working)
     changed = [one for one in working if one.is_due or has_new]
@@ -130,7 +130,7 @@ def _install_into(plan: Plan, one: Found) -> None:
     if one.is_due:
         click.echo(f"{one.title}: installing the plugin ...", err=True)
         add_memo(plan.paths, one.place, one.host.note_before(one.place))
-        one.host.install(one.place, folder_of(plan), os.environ)
+        one.host.install(one.place, plan.folder, os.environ)
         click.echo(f"{one.title}: plugin installed")
     else:
         detail = f" ({one.installed.detail})" if one.installed.detail else ""
