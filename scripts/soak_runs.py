@@ -17,6 +17,7 @@ from tests.lifecycle.runs import rows_never_taken, table_of
 from tests.support.backfill_place import FAILPOINTS as POINTS
 from tests.support.backfill_place import BackfillPlace
 from tests.support.daemons import Place
+from tests.support.exported_lives import export_lives
 from tests.support.killed_transfers import kill_imports, kill_restores
 from tests.support.migrating import FAILPOINTS, LONGEST_S, cut, schemas, write_migrations
 from tests.support.schema_fixtures import fixtures, newest, unpack
@@ -125,17 +126,20 @@ def _killed_backfills(person: BackfillPlace, runs: int, chance: random.Random) -
 
 
 def transfer(options: Sequence[str]) -> int:
-    """Imports and restores, killed at each failpoint and at random moments."""
+    """Imports and restores, killed at each failpoint and at random moments; lives exported."""
     parser = argparse.ArgumentParser(prog="scripts/soak transfer", description=transfer.__doc__)
     parser.add_argument("--runs", type=int, default=200, metavar="N", help="kills of each")
-    parser.add_argument("--seed", type=int, default=1, help="of the moments")
+    parser.add_argument("--lives", type=int, default=200, metavar="N", help="of 50 steps each")
+    parser.add_argument("--seed", type=int, default=1, help="of the moments and the lives")
     chosen = parser.parse_args(options)
     chance = random.Random(chosen.seed)  # noqa: S311 - only chooses the moment
     with tempfile.TemporaryDirectory() as folder:
         found = kill_imports(Path(folder), chosen.runs, chance)
         found += kill_restores(Path(folder), chosen.runs, chance)
+        export_lives(Path(folder) / "exported", chosen.lives, chosen.seed)
     for state, times in sorted(found.items()):
         print(f"{times:6} kills of {state}")
+    print(f"{chosen.lives:6} lives came back from their exports")
     return 0
 
 
