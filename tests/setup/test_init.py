@@ -220,9 +220,10 @@ def test_without_any_agent_init_says_so_and_still_sets_up_the_store(home: Home) 
 
 def test_without_a_terminal_init_asks_for_yes_instead_of_guessing(home: Home) -> None:
     done = home.mash("init")
-    assert done.code == 1
+    assert done.code == 2
     assert done.err.strip() == (
         "mash: init asks before it changes anything and this is no terminal: add --yes."
+        " See `mash init --help`."
     )
     assert not home.mash_home.exists()
 

@@ -7,7 +7,6 @@ import click
 
 from mash_plugin.cli.wizard.found import titles_of
 from mash_plugin.cli.wizard.plan import Choices, Plan, personal_at_start
-from mash_plugin.errors import InvalidArgument
 
 
 def ask(plan: Plan, choices: Choices) -> Choices | None:
@@ -15,7 +14,7 @@ def ask(plan: Plan, choices: Choices) -> Choices | None:
     if choices.is_unattended:
         return choices
     if not sys.stdin.isatty():
-        raise InvalidArgument(
+        raise click.UsageError(
             "init asks before it changes anything and this is no terminal: add --yes."
         )
     if not _confirm("Go on?", default=True):
