@@ -64,7 +64,8 @@ def import_file(
         _refuse_incomplete(reader.header, mode)
         for _ in reader:
             pass
-        done = _earlier(call, reader, mode)
+        with call.store.reading() as db:
+            done = _earlier(db, reader, mode)
         if done is not None:
             return done
         if agreed not in (None, reader.checksum):
@@ -73,17 +74,23 @@ def import_file(
                 " was imported."
             )
         meter.begin("Trying" if is_dry_run else "Importing", size, "bytes")
-        counts: Json = {}
-        try:
-            _write(call, reader, reader.checksum, mode, counts, is_dry_run=is_dry_run)
-        except _OnlyTried:
-            pass
-        else:
-            if mode == "identity":
-                call.chats.forget_private_key()
-                finish_forgetting(call)
-        finally:
-            _shrink_logs(call)
+        return _take_in(call, reader, mode, is_dry_run=is_dry_run)
+
+
+def _take_in(call: Call, reader: Reader, mode: Mode, *, is_dry_run: bool) -> Json:
+    """Write what the reader has found to be good; what was taken in."""
+    counts: Json = {}
+    try:
+        done = _write(call, reader, mode, counts, is_dry_run=is_dry_run)
+        if done is not None:
+            return done
+        if mode == "identity":
+            call.chats.forget_private_key()
+            finish_forgetting(call)
+    except _OnlyTried:
+        pass
+    finally:
+        _shrink_logs(call)
     result: Json = {"header": reader.header, "lines": dict(reader.counts), "counts": counts}
     result |= {"checksum": reader.checksum, "mode": mode, "dry_run": is_dry_run, "already": None}
     return result | {"notice": RETIRE if mode == "identity" else None}
@@ -100,11 +107,15 @@ def _shrink_logs(call: Call) -> None:
 
 
 def _write(
-    call: Call, reader: Reader, checksum: str, mode: Mode, counts: Json, *, is_dry_run: bool
-) -> None:
+    call: Call, reader: Reader, mode: Mode, counts: Json, *, is_dry_run: bool
+) -> Json | None:
+    """What another import has made of the file meanwhile, if one has."""
     with call.store.writing() as db:
+        done = _earlier(db, reader, mode)
+        if done is not None:
+            return done
         with call.chats.database.writing() as chats:
-            work = _Import(call, db, chats, reader.again(), mode, checksum)
+            work = _Import(call, db, chats, reader.again(), mode, reader.checksum)
             work.run()
             counts |= work.counts()
             if is_dry_run:
@@ -112,6 +123,7 @@ def _write(
             failpoint("import_before_commit")
         failpoint("import_between_stores")
     failpoint("import_after_commit")
+    return None
 
 
 class _Import:
@@ -255,12 +267,11 @@ def _refuse_used(db: Connection) -> None:
         )
 
 
-def _earlier(call: Call, reader: Reader, mode: Mode) -> Json | None:
+def _earlier(db: Connection, reader: Reader, mode: Mode) -> Json | None:
     """What is told of a file that was taken in before; None for a new one."""
     key: Json = {"kind": mode, "source": _source(reader.header)}
     key |= {"checksum": bytes.fromhex(reader.checksum)}
-    with call.store.reading() as db:
-        row = db.one(_SQL.find_import, key)
+    row = db.one(_SQL.find_import, key)
     if row is None:
         return None
     return {

@@ -16,6 +16,7 @@ from mash_plugin.errors import (
 from mash_plugin.memory.forget_chat import find_going, forget_chat
 from mash_plugin.records.model import Scope
 from mash_plugin.store.operations import identity_of
+from mash_plugin.transfer.names import Mode
 from tests.conftest import CHOICE, NOW, QUESTION, SHOP, Memory, Shop
 from tests.transfer.conftest import Json, chats_of, edited, export, rows_of, take_in
 
@@ -366,3 +367,17 @@ def test_a_message_that_another_chat_holds_in_other_words_gets_an_id_of_its_own(
     texts = [[message[4] for message in messages] for _chat, messages in chats_of(other)]
     assert texts[1] == texts[2] == ["Other words.", *texts[0][1:]]
     assert [m[1] for _c, ms in chats_of(other) for m in ms].count(shop.choice) == 3
+
+
+@pytest.mark.parametrize("mode", ["export", "identity"])
+def test_of_two_imports_at_once_one_finds_it_done(other: Memory, file: Path, mode: Mode) -> None:
+    real = other.call.store.writing
+
+    def after_another(**options: Any) -> Any:
+        other.call.store.writing = real  # type: ignore[method-assign]
+        take_in(other, file, mode)
+        return real(**options)
+
+    other.call.store.writing = after_another  # type: ignore[method-assign]
+    assert take_in(other, file, mode)["already"]["records"] == 5
+    assert len(rows_of(other)["records"]) == 5
