@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 from mash_plugin.dashboard import labels
 from mash_plugin.render.text import clean, shorten
 
-WIDTH, HEIGHT, GAP, DROP = 232, 84, 84, 64
-LINE_CHARS, LINES = 27, 2
+WIDTH, HEIGHT, GAP, DROP = 232, 104, 84, 64
+LINE_CHARS, LINES = 27, 3
 IN_A_ROW = 3
 Json = Mapping[str, Any]
 

@@ -51,13 +51,18 @@ def view_records(call: Call, request: Json) -> Json:
         shown = [h for h in heads[:limit] if not denied.has_scope(h.scope_kind, h.scope_value)]
         items = list(_items(call, db, shown))
         groups = [g for g in _groups(call, db, filters) if _is_shown(denied, g)]
-        conflicted = _kept(call, db, "conflicted", partial(browse.count_conflicted, db, call.now))
+        contradicting = _groups(call, db, filters._replace(is_conflicted=True))
     last = heads[limit - 1] if len(heads) > limit else None
     return {
         "records": items,
         "next": {"at": last.recorded_at, "id": last.id} if last else None,
         "total": sum(g.records for g in groups if _fits(g, filters)),
-        "counts": _counts(groups, filters) | {"conflicted": conflicted},
+        "counts": {
+            **_counts(groups, filters),
+            "conflicted": sum(
+                g.records for g in contradicting if _is_shown(denied, g) and _fits(g, filters)
+            ),
+        },
     }
 
 

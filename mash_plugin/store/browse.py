@@ -67,16 +67,14 @@ def page(
 
 def groups(db: Connection, filters: Filters, now: int) -> list[Group]:
     """The counts under the words and the conflicts that are looked for, all else told apart."""
-    if filters.words or filters.is_conflicted:
-        rows = db.all(_SQL.groups_found, _looked_for(filters, now))
+    asked = _looked_for(filters, now)
+    if filters.is_conflicted:
+        rows = db.all(_SQL.groups_conflicted, asked)
+    elif filters.words:
+        rows = db.all(_SQL.groups_found, asked)
     else:
         rows = db.all(_SQL.groups)
     return [Group._make((*row[:3], _decider(row[0], row[3]), *row[4:])) for row in rows]
-
-
-def count_conflicted(db: Connection, now: int) -> int:
-    """How many records contradict another one at this moment."""
-    return len(db.all(_SQL.conflicted, {"now": now}))
 
 
 def days(db: Connection, since: int) -> list[tuple[str, Scope, int]]:

@@ -28,24 +28,27 @@ FROM records WHERE hidden_at IS NULL
 GROUP BY 1, 2, 3, 4, 5, 6, 7;
 
 -- name: groups_found
--- The same of those alone that hold words, or contradict.
+-- The same of those alone that hold words.
 SELECT kind, state, review, decided_by, evidence_stale, scope_kind, scope_value, count(*)
 FROM records
-WHERE hidden_at IS NULL
+WHERE hidden_at IS NULL AND NOT EXISTS (
+  SELECT 1 FROM json_each(:words) w
+  WHERE instr(' ' || strong_tokens || ' ' || weak_tokens, ' ' || w.value) = 0)
+GROUP BY 1, 2, 3, 4, 5, 6, 7;
+
+-- name: groups_conflicted
+-- The same of those that contradict another one, both in force; from the few links outwards.
+SELECT kind, state, review, decided_by, evidence_stale, scope_kind, scope_value, count(*)
+FROM records
+WHERE hidden_at IS NULL AND record_id IN (
+    SELECT c.record_id FROM contradictions c
+    CROSS JOIN live_heads a ON a.record_id = c.record_id
+    CROSS JOIN live_heads b ON b.record_id = c.other_id
+    WHERE a.begins_at <= :now AND :now < a.ends_at AND b.begins_at <= :now AND :now < b.ends_at)
   AND (:words IS NULL OR NOT EXISTS (
     SELECT 1 FROM json_each(:words) w
     WHERE instr(' ' || strong_tokens || ' ' || weak_tokens, ' ' || w.value) = 0))
-  AND (NOT :conflicted OR record_id IN (
-    SELECT c.record_id FROM contradictions c
-    JOIN live_heads a ON a.record_id = c.record_id JOIN live_heads b ON b.record_id = c.other_id
-    WHERE a.begins_at <= :now AND :now < a.ends_at AND b.begins_at <= :now AND :now < b.ends_at))
-GROUP BY 1, 2, 3, 4, 5, 6, 7;
-
--- name: conflicted
--- The records that contradict another one, both of them in force.
-SELECT DISTINCT c.record_id FROM contradictions c
-JOIN live_heads a ON a.record_id = c.record_id JOIN live_heads b ON b.record_id = c.other_id
-WHERE a.begins_at <= :now AND :now < a.ends_at AND b.begins_at <= :now AND :now < b.ends_at;
+GROUP BY +kind, +state, +review, +decided_by, +evidence_stale, +scope_kind, +scope_value;
 
 -- name: days
 -- How many records were first saved on each local day.
