@@ -18,12 +18,15 @@ from tests.support.backfill_place import FAILPOINTS as POINTS
 from tests.support.backfill_place import BackfillPlace
 from tests.support.daemons import Place
 from tests.support.exported_lives import export_lives
+from tests.support.killed_captures import capture_endless, kill_captures, kill_drains
 from tests.support.killed_transfers import kill_imports, kill_restores
 from tests.support.migrating import FAILPOINTS, LONGEST_S, cut, schemas, write_migrations
 from tests.support.schema_fixtures import fixtures, newest, unpack
 
 SHARE = 250
 """Runs of one process: then a new daemon with an empty store takes over."""
+MOST_KIB = 64 << 10
+"""What a capture may take, however long its transcript is."""
 PART_TIMEOUT_S = 3_600.0
 
 
@@ -143,9 +146,41 @@ def transfer(options: Sequence[str]) -> int:
     return 0
 
 
+def throughline(options: Sequence[str]) -> int:
+    """Captures and drains killed at random moments, and transcripts of many gigabytes."""
+    parser = argparse.ArgumentParser(
+        prog="scripts/soak throughline", description=throughline.__doc__
+    )
+    parser.add_argument("--runs", type=int, default=200, metavar="N", help="kills of each")
+    parser.add_argument("--seed", type=int, default=1, help="of the moments")
+    parser.add_argument(
+        "--gigabytes", type=float, default=5, metavar="N", help="of one line, and of many; 0: none"
+    )
+    chosen = parser.parse_args(options)
+    chance = random.Random(chosen.seed)  # noqa: S311 - only chooses the moment
+    found: Counter[str] = Counter()
+    for kill in (kill_captures, kill_drains):
+        with tempfile.TemporaryDirectory() as folder:
+            found += kill(Path(folder), chosen.runs, chance)
+    for state, times in sorted(found.items()):
+        print(f"{times:6} kills left {state}", flush=True)
+    for in_one_line in (True, False) if chosen.gigabytes else ():
+        with tempfile.TemporaryDirectory() as folder:
+            taken = capture_endless(Path(folder), chosen.gigabytes, in_one_line=in_one_line)
+        shape = "one line" if in_one_line else "many lines"
+        print(
+            f"{chosen.gigabytes} GB in {shape}: {taken.seconds:.0f} s,"
+            f" {taken.peak_kib >> 10} MiB\n{taken.told}",
+            end="",
+        )
+        assert taken.peak_kib < MOST_KIB, f"{taken.peak_kib} KiB of memory"
+    return 0
+
+
 SOAKS: dict[str, Callable[[Sequence[str]], int]] = {
     "backfill": backfill,
     "lifecycle": lifecycle,
     "migration": migration,
+    "throughline": throughline,
     "transfer": transfer,
 }

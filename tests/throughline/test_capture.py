@@ -10,6 +10,7 @@ import pytest
 
 from mash_plugin.throughline.candidates import MOST_CANDIDATES
 from tests.privacy.samples import SAMPLES
+from tests.support.killed_captures import MEASURED
 from tests.throughline.conftest import AGENT, CHAT, NOW, lines_of
 
 COMMITMENT = "I'll resend the two bounced invoices tomorrow once Dana confirms the new address."
@@ -338,12 +339,3 @@ def test_binary_and_endless_lines_take_bounded_memory(workspace):
     assert "2 artifact(s) queued" in child.stdout
     peak = int(child.stderr.split()[-1])
     assert peak < 64 * 1024, f"{peak} KiB"
-
-
-MEASURED = """
-import atexit, sys
-def told():
-    with open('/proc/self/status') as file:
-        print([line.split()[1] for line in file if line.startswith('VmHWM')][0], file=sys.stderr)
-atexit.register(told)
-"""

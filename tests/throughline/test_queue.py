@@ -15,6 +15,7 @@ from mash_plugin.errors import InvalidArgument
 from mash_plugin.throughline import queue
 from mash_plugin.throughline.artifacts import Artifact
 from mash_plugin.throughline.entries import Entry
+from tests.support.killed_captures import kill_captures
 from tests.throughline.conftest import AGENT, CHAT, NOW, SESSION, both
 
 
@@ -191,6 +192,12 @@ def test_drains_killed_at_random_moments_lose_and_double_nothing(workspace):
     assert "| 200 entries |" in found["text"]
     texts = workspace.rows("SELECT text FROM mm_memories")
     assert sorted(texts) == sorted((f"Decided to use berth {n}.",) for n in range(300))
+
+
+@pytest.mark.spec("R-200", "R-203")
+def test_captures_killed_at_random_moments_lose_and_halve_nothing(tmp_path):
+    found = kill_captures(tmp_path, 20, Random(3))  # noqa: S311 - moments, not secrets
+    assert sum(found.values()) == 20
 
 
 @both
