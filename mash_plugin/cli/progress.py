@@ -1,6 +1,5 @@
 """How far a long work has come: one line on standard error that any terminal can show."""
 
-import os
 import shutil
 import sys
 import time
@@ -8,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import click
+
+from mash_plugin.cli.tables import takes_controls
 
 LINE_EVERY_S = 5.0
 """Where a line cannot be written over, so often a new one tells."""
@@ -22,7 +23,7 @@ class Progress:
 
     label: str
     clock: Callable[[], float] = time.monotonic
-    is_live: bool = field(default_factory=lambda: _can_rewrite())
+    is_live: bool = field(default_factory=lambda: takes_controls(sys.stderr))
     unit: str = "bytes"
     _is_told: bool = False
     _began_at: float | None = None
@@ -91,7 +92,3 @@ def time_words(seconds: float) -> str:
     if seconds < 99.5:
         return f"{max(seconds, 1):.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 5970 else f"{seconds / 3600:.1f} h"
-
-
-def _can_rewrite() -> bool:
-    return sys.stderr.isatty() and os.environ.get("TERM", "dumb") not in ("dumb", "unknown")

@@ -5,7 +5,7 @@ import shutil
 import sys
 from collections.abc import Iterable, Sequence
 from io import StringIO
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 import click
 
@@ -47,6 +47,11 @@ def line_width() -> int:
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else UNLIMITED
 
 
+def takes_controls(stream: TextIO) -> bool:
+    """Whether it leads to a terminal that does more than print: moves the cursor, shows colours."""
+    return stream.isatty() and os.environ.get("TERM", "dumb") not in ("dumb", "unknown")
+
+
 def lines_of(*lines: str) -> str:
     """A cell of several lines: each cleaned of what is not seen, empty ones left out."""
     return "\n".join(line for line in map(clean, lines) if line)
@@ -69,11 +74,7 @@ def short_ids(ids: Sequence[str]) -> dict[str, str]:
 def _console(width: int) -> "Console":
     from rich.console import Console  # 20 ms, for those who look at a table
 
-    has_styles = (
-        sys.stdout.isatty()
-        and not os.environ.get("NO_COLOR")
-        and os.environ.get("TERM", "dumb") not in ("dumb", "unknown")
-    )
+    has_styles = takes_controls(sys.stdout) and not os.environ.get("NO_COLOR")
     return Console(
         file=StringIO(),
         width=width,
