@@ -9,7 +9,7 @@ from tests.cli.test_chats_commands import SESSION
 from tests.setup.terminals import on_a_terminal
 from tests.support.homes import Home
 from tests.support.polling import eventually
-from tests.support.saved import WORDS, begin, save
+from tests.support.saved import WORDS, begin, save, statements
 
 CHAT = f"claude-code-{SESSION}"
 STATEMENT = "Invoices are rendered with Typst."
@@ -21,10 +21,6 @@ def told(fresh: Home) -> Home:
     begin(fresh)
     save(fresh, "established", STATEMENT)
     return fresh
-
-
-def statements(home: Home) -> list[str]:
-    return [record["statement"] for record in home.records("shop")]
 
 
 def chats(home: Home) -> list[str]:

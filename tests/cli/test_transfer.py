@@ -15,7 +15,7 @@ from tests.setup.terminals import on_a_terminal
 from tests.store.saving import mode
 from tests.support.homes import Home
 from tests.support.processes import end_processes_of
-from tests.support.saved import begin, save
+from tests.support.saved import begin, save, statements
 
 NOWHERE = "http://127.0.0.1:9"
 STATEMENT = "Invoices are rendered with Typst."
@@ -36,10 +36,6 @@ def machine(tmp_path: Path) -> Iterator[Home]:
     made.mash("init", "--yes", "--no-agents", "--no-index")
     yield made
     end_processes_of(made.root)
-
-
-def statements(home: Home) -> list[str]:
-    return [record["statement"] for record in home.records("shop")]
 
 
 @pytest.mark.spec("R-161", "R-164")

@@ -32,6 +32,11 @@ def save(home: Home, review: str, statement: str) -> str:
     return str(record(home, change)["id"])
 
 
+def statements(home: Home) -> list[str]:
+    """What the records of the repository shop say, the newest first."""
+    return [record["statement"] for record in home.records("shop")]
+
+
 def decide(home: Home, name: str, clone: Path, words: str, statement: str) -> None:
     """Save what was decided with these words in a chat of its own about a repository."""
     chat = ClaudeTranscript(home.claude, str(clone), str(uuid.uuid4()))
