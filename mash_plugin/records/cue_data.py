@@ -29,6 +29,7 @@ NAMES = ("en", "zh", "ja", "ko", "es", "pt", "fr", "de", "ru")
 """The languages with rules; of Spanish, Portuguese, French and German the likeliest is tried."""
 _SCRIPTS = {"zh": "[\u4e00-\u9fff]", "ja": "[\u3040-\u30ff]", "ko": "[\uac00-\ud7a3]"}
 _SCRIPTS |= {"ru": "[\u0400-\u04ff]", "en": "[a-z]{2}"}
+_LATIN, _KANA = _SCRIPTS["en"], re.compile(_SCRIPTS["ja"])
 _GROUPS: dict[str, frozenset[str]] = {
     "prompt": frozenset({"prompt"}),
     "paste": frozenset({"paste"}),
@@ -37,7 +38,7 @@ _GROUPS: dict[str, frozenset[str]] = {
 }
 _MEMORY = 12 << 20
 FEW_WORDS, MANY_WORDS = 6, 12
-IN_ONE_PASS = 26
+IN_ONE_PASS = 22
 
 
 _LETTERS = "aàáâãäå cç eèéêë iìíîï nñ oòóôõö uùúûü её"
@@ -86,7 +87,8 @@ class Language:
 
     def __init__(self, name: str) -> None:
         rules, lists = _read(name)
-        self._script = re.compile(_SCRIPTS.get(name, ""))
+        self._script = re.compile(_SCRIPTS.get(name, _LATIN if name in NAMES else ""))
+        self._never = _KANA if name == "zh" else None
         self._lead = _compiled(f"^(?:{lists['lead']})") if "lead" in lists else None
         self._cues = RuleSet([rule for rule in rules if rule.is_cue])
         self._others = RuleSet([rule for rule in rules if not rule.is_cue])
@@ -96,7 +98,7 @@ class Language:
 
         What only adds to a cue or takes from it is found where there is one, or `alone`.
         """
-        if not self._script.search(sentence):
+        if not self._script.search(sentence) or (self._never and self._never.search(sentence)):
             return []
         lead = self._lead.match(sentence) if self._lead else None
         texts = [sentence, sentence[lead.end() :]] if lead and lead.end() else [sentence]

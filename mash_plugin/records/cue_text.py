@@ -7,11 +7,14 @@ from mash_plugin.privacy.own_words import persons_own
 from mash_plugin.privacy.spans import split_private
 from mash_plugin.records.cue_data import FOLDED
 
-LONGEST_TEXT = 2_500
-END_OF_LONG_TEXT = 1_000
+LONGEST_TEXT = 2_000
+END_OF_LONG_TEXT = 750
 """Longer prompts hold pasted text; the person's own words stand at their ends."""
+DENSE = 2
+"""Chinese, Japanese and Korean say the same in fewer characters."""
 LONGEST_SENTENCE = 600
 
+_DENSE = re.compile("[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7a3]")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|, (?=(?:al)?though )|(?<=[。!?])|\n+|;\s*(?=\D)")
 _LIST_MARK = re.compile(r"^(?:[-*+•]\s+|\(?\d{1,2}[.)]\s*(?=\D)|#{1,6} )+")
 _APOSTROPHE = re.compile(r"\b(do|does|did|wo|ca|should|must|is|are|was|would|could|have|has)nt\b")
@@ -35,8 +38,10 @@ _PLAIN = FOLDED | str.maketrans(
 def own_words(prompt: str) -> str:
     """The person's own text, without its middle when it is long."""
     own = persons_own(split_private(prompt)[0])
-    if len(own) > LONGEST_TEXT:
-        own = f"{own[:END_OF_LONG_TEXT]}\n{own[-END_OF_LONG_TEXT:]}"
+    of = DENSE if 2 * len(_DENSE.findall(own[:LONGEST_TEXT])) > len(own[:LONGEST_TEXT]) else 1
+    if len(own) > LONGEST_TEXT // of:
+        end = END_OF_LONG_TEXT // of
+        own = f"{own[:end]}\n{own[-end:]}"
     return own
 
 

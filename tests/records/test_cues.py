@@ -67,8 +67,8 @@ def test_every_sentence_of_ours_is_judged_as_labelled(language):
     [
         ("grow", True, 0.95, 0.88),
         ("grow", False, 0.95, 0.90),
-        ("held", True, 0.85, 0.60),
-        ("held", False, 0.95, 0.58),
+        ("held", True, 0.88, 0.63),
+        ("held", False, 0.95, 0.61),
     ],
 )
 def test_notes_on_sentences_written_without_the_rules(part, is_english, precision, recall):
@@ -125,6 +125,24 @@ def test_signs_and_vetoes_add_to_a_cue_and_are_nothing_alone():
     assert not reads_lasting("Do not reset the queue")
     assert not reads_lasting("This time do not reset the queue, we need to keep the jobs")
     assert not reads_lasting("We need to keep the jobs everywhere")
+
+
+@pytest.mark.parametrize(
+    ("both", "one"),
+    [
+        ("the schema is not altered until I say", "it takes a while until I say a word"),
+        ("en la base, sin mi permiso no entra nadie", "el botón no entra en la fila"),
+        ("sans mon accord, aucun envoi", "aucun envoi hier"),
+        ("没有我的同意,服务器不重启", "服务器不重启"),
+        ("내 허락 없이 서버를 재시작하면 안 돼", "서버를 재시작하면 안 돼"),
+    ],
+)
+def test_a_consent_and_a_negation_say_together_what_one_alone_does_not(both, one):
+    found = {rule.partition(".")[2] for rule in matched(both)}
+    assert "not-without-me" in found
+    assert reads_lasting(both)
+    assert "not-without-me" not in {rule.partition(".")[2] for rule in matched(one)}
+    assert not reads_lasting(one)
 
 
 def test_what_a_rule_brings_is_seen_by_leaving_it_out():
@@ -225,6 +243,13 @@ def test_a_rule_at_either_end_of_a_long_paste_is_noticed():
     assert not reads_lasting(filler)
 
 
+def test_a_rule_at_either_end_of_a_long_text_in_few_characters_is_noticed():
+    filler, rule = "ビルドのログがここに出ました。\n" * 120, "今後は日本語で答えてください。"
+    assert reads_lasting(filler + rule)
+    assert reads_lasting(f"{rule}\n{filler}")
+    assert not reads_lasting(filler + rule + filler)
+
+
 def test_a_workflow_template_is_not_a_wish():
     template = "# Step one\nAlways run it.\n# Step two\nNever skip it.\n# Step three\nCommit."
     assert not reads_lasting(template)
@@ -253,8 +278,13 @@ def test_a_clock_that_runs_backwards_brings_no_reminder():
     assert not reminder_due(0, 20 * MINUTE, 16 * MINUTE)
 
 
-def test_a_prompt_of_ten_kilobytes_takes_a_few_milliseconds():
-    text = "The page is slow when I open the list of orders, see below.\n" * 170
+@pytest.mark.parametrize("language", NAMES)
+def test_a_prompt_of_ten_kilobytes_takes_a_few_milliseconds(language):
+    said = [row["text"] for row in OURS if row["lang"] == language and row["label"] == "none"]
+    lines = [text for text in said if "\n" not in text and len(text) < 100]
+    text = "\n".join(lines * 5).encode()[:10_000].decode(errors="ignore")
+    assert len(text.encode()) > 9_990
+    assert not judge(text).silenced_by
     reads_lasting(text)
     started = time.process_time()
     for _ in range(20):
