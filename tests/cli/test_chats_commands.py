@@ -40,8 +40,7 @@ def test_what_was_said_is_found_at_the_terminal_in_any_script(fresh: Home) -> No
     write_chat(fresh, clone, text)
     fresh.mash("init", "--yes", "--no-agents", "--no-index")
     done = fresh.mash("index")
-    assert done.code == 0, done
-    assert "1 file, 1 new message." in done.out
+    assert done.code == 0, done  # the daemon may have read it by then
     assert "Reading chats" in done.err
     for words in (["postgres"], ["用户身份"], ["décidé"]):
         found = fresh.mash("search", *words)
