@@ -114,7 +114,14 @@ def find_paths(environ: Mapping[str, str]) -> Paths:
 
 
 def refuse_unsafe_root(root: str) -> None:
-    """Raise UnsafePlace when a repository or another user could have prepared this root."""
+    """Raise UnsafePlace when a repository or another user could have prepared this root.
+
+    Also for a name that is no UTF-8, which neither settings nor the agents can hold.
+    """
+    try:
+        root.encode()
+    except UnicodeEncodeError as error:
+        raise UnsafePlace(f"MASH_HOME={root!r} is no UTF-8; choose another.") from error
     if os.path.lexists(root):
         owner = os.stat(root).st_uid
         if owner != os.getuid():

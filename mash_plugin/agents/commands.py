@@ -31,7 +31,8 @@ def ask(command: list[str], environ: Mapping[str, str], timeout_s: float = TIMEO
     if done.returncode != 0:
         output = (done.stderr or done.stdout).decode("utf-8", "replace")
         said = " ".join(output.partition("Stack backtrace:")[0].split())  # Codex adds one
-        raise Internal(f"`{shown(command)}` failed: {said[-SAID_CHARACTERS:]}.")
+        told = said[-SAID_CHARACTERS:] or f"exit code {done.returncode}, without a word"
+        raise Internal(f"`{shown(command)}` failed: {told}.")
     return done.stdout.decode("utf-8", "replace")
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from mash_plugin.agents.hosts import HOSTS
+from mash_plugin.errors import InvalidArgument
 from mash_plugin.file_writing import replace_file
 from mash_plugin.paths import Paths, find_paths, passwd_home, pin_file
 from mash_plugin.settings_file import Table, edit_settings, subtable
@@ -58,8 +59,20 @@ def unseen_roots(environ: Mapping[str, str]) -> dict[str, str]:
         own = os.path.join(passwd_home(), host.HOME_FOLDER)
         is_seen = place.client is not None or place.config.is_dir()
         if is_seen and os.path.realpath(place.config) != os.path.realpath(own):
-            roots[host.ROOTS_KEY] = os.path.abspath(place.config)
+            roots[host.ROOTS_KEY] = _noted(os.path.abspath(place.config))
     return roots
+
+
+def _noted(root: str) -> str:
+    """The root, if settings can hold its name. Raises InvalidArgument."""
+    try:
+        root.encode()
+    except UnicodeEncodeError as error:
+        raise InvalidArgument(
+            f"{root!r}, which holds an agent's chats, is no UTF-8: the settings of mash cannot name"
+            " it. Rename that folder."
+        ) from error
+    return root
 
 
 def add_roots(config_file: str, roots: Mapping[str, str]) -> list[str]:

@@ -35,6 +35,8 @@ def rebind(call: Call, request: Json) -> Json:
     told.
     """
     old, new = request["old"], real_folder(request["new"])
+    if "/" in (old, new):
+        raise InvalidArgument("/ is never a project; name the folder of one.")
     if old == new:
         raise InvalidArgument(f"{old} is the new place too; nothing is to be moved.")
     if "digest" not in request:

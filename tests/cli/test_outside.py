@@ -1,9 +1,13 @@
 """What a command meets outside: closed and full streams, a folder that is gone, odd bytes."""
 
+import os
 import subprocess
+from pathlib import Path
 
 import pytest
 
+from mash_plugin.agents.commands import ask
+from mash_plugin.errors import Internal
 from tests.support.homes import Finished, Home
 
 
@@ -60,3 +64,23 @@ def test_words_that_are_no_utf8_are_read_as_well_as_can_be(home: Home) -> None:
         done = home.run("bash", "-c", f"mash {line}")
         assert "inside" not in done.err, (line, done)
         assert done.code in (0, 1), (line, done)
+
+
+@pytest.mark.parametrize("variable", ["MASH_HOME", "CLAUDE_CONFIG_DIR"])
+def test_a_place_whose_name_is_no_utf8_is_refused_before_anything_is_made(
+    fresh: Home, variable: str
+) -> None:
+    place = Path(os.fsdecode(os.fsencode(fresh.root) + b"/\xff"))
+    if variable != "MASH_HOME":
+        place.mkdir()
+    command = ("mash", "init", "--yes", "--no-agents", "--no-index")
+    done = fresh.run(*command, env={variable: str(place)})
+    assert done.code == 1
+    assert "is no UTF-8" in done.err
+    assert not fresh.mash_home.exists()
+    assert place.exists() == (variable != "MASH_HOME")
+
+
+def test_an_agents_command_that_dies_without_a_word_is_told() -> None:
+    with pytest.raises(Internal, match="exit code -9, without a word"):
+        ask(["/bin/sh", "-c", "kill -9 $$"], {})

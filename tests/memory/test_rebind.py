@@ -202,6 +202,9 @@ def test_a_folder_without_records_and_the_same_place_are_refused(memory: Memory)
         asked(memory, "/old", "/old")
     with pytest.raises(InvalidArgument, match="absolute"):
         asked(memory, "old", "/new")
+    for old, new in (("/old", "/"), ("/", "/old")):
+        with pytest.raises(InvalidArgument, match="never a project"):
+            asked(memory, old, new)
 
 
 def test_no_other_column_of_a_revision_can_be_changed(memory: Memory) -> None:
