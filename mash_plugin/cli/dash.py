@@ -46,14 +46,14 @@ def dash(no_open: bool, port: int, file: str | None, query: str, force: bool) ->
         return _export(paths, file, query, force)
     from mash_plugin import client
 
+    _end_with_terminal()
     with client.lease(paths):
         sockets = listen(port)
         token = secrets.token_urlsafe(32)
         address = f"http://127.0.0.1:{sockets[0].getsockname()[1]}/?{TOKEN}={token}"
         click.echo(address)
         click.echo("It works once, in one browser. Ctrl-C ends the dashboard.", err=True)
-        _end_with_terminal()
-        if not no_open:
+        if not no_open and _has_windows():
             threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
         # Late: the address is there while these are read.
         from mash_plugin.dashboard.server import serve
@@ -106,8 +106,14 @@ def _export(paths: Paths, file: str, query: str, force: bool) -> int:
     return 0
 
 
+def _has_windows() -> bool:
+    """Whether a browser would open in a window: one of text would take this terminal."""
+    names = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
+    return sys.platform == "darwin" or any(os.environ.get(name) for name in names)
+
+
 def _end_with_terminal() -> None:
-    """End when the terminal goes, also where the shell asked for no signal (`nohup`, `disown`)."""
+    """End when the terminal goes, also where the shell asked for no signal (`disown`)."""
     if not sys.stdin.isatty():
         return
     poller = select.poll()

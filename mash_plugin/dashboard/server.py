@@ -58,6 +58,7 @@ def serve(sockets: list[socket.socket], token: str, place: Place) -> None:
     server = uvicorn.Server(config)
     app.router.routes.extend(_routes(place, _Stopping(server)))
     app.add_exception_handler(404, _nowhere)
+    app.add_exception_handler(Exception, _failed)
     threading.Thread(target=_warm_up, args=(place,), daemon=True).start()
     server.run(sockets=sockets)
 
@@ -136,6 +137,12 @@ async def _changes(place: Place, stopping: _Stopping) -> AsyncIterator[str]:
 
 def _nowhere(_request: Request, _error: Exception | None) -> Response:
     return PlainTextResponse("There is no such page; begin at /memory.\n", 404)
+
+
+def _failed(_request: Request, error: Exception) -> Response:
+    """Told to the reader; the server tells the terminal more."""
+    kind = type(error).__name__
+    return PlainTextResponse(f"Something failed inside mash ({kind}); see `mash doctor`.\n", 500)
 
 
 def _status(error: MashError) -> int:

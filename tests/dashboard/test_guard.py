@@ -1,9 +1,12 @@
 """Who gets in: this machine's browser with the key of the terminal, and nobody else."""
 
+import os
+import pty
 import signal
 import socket
 import sqlite3
 import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 
@@ -222,6 +225,30 @@ def test_it_ends_with_its_terminal_also_while_a_page_waits_for_changes(
             assert live.status == 200
             dash.process.send_signal(how)
             assert dash.process.wait(10) == (0 if how == signal.SIGINT else -how)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems tell of a hang-up otherwise")
+def test_it_ends_with_its_terminal_also_where_no_signal_says_so(demo: Demo) -> None:
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "mash_plugin", "dash", "--no-open"],
+        env=demo.place.environment,
+        stdin=theirs,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN),
+    )
+    with process:
+        try:
+            os.close(theirs)
+            assert process.stdout
+            assert process.stdout.readline().startswith(b"http://127.0.0.1:")
+            assert process.poll() is None
+            os.close(ours)
+            assert process.wait(20) == -signal.SIGTERM
+        finally:
+            process.kill()
 
 
 def test_a_port_that_is_taken_is_named(demo: Demo, dash: Dashboard) -> None:
