@@ -53,6 +53,8 @@ def new_file(path: str) -> Iterator[BinaryIO]:
     with translated_files(path):
         _refuse_unsafe(folder)
         _refuse_taken(path)
+        if os.path.islink(part):
+            raise InvalidArgument(f"{part} is a link; remove it or choose another name.")
         fd = os.open(part, _WRITE, 0o600)
         try:
             _take(fd, part)

@@ -135,7 +135,7 @@ def test_what_a_killed_export_left_is_written_over(tmp_path: Path) -> None:
 def test_a_link_in_the_place_of_the_unfinished_file_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "victim").write_text("mine")
     (tmp_path / ".out.part").symlink_to(tmp_path / "victim")
-    with pytest.raises(Exception, match="out"), files.new_file(str(tmp_path / "out")):
+    with pytest.raises(InvalidArgument, match="is a link"), files.new_file(str(tmp_path / "out")):
         raise AssertionError
     (tmp_path / ".out.part").unlink()
     os.link(tmp_path / "victim", tmp_path / ".out.part")
