@@ -1,14 +1,15 @@
-"""A person with both real clients and nothing of mash yet."""
+"""A person with both real clients: nothing of mash yet, or with all of it."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.setup.settled import settle
 from tests.support.homes import Home
+from tests.support.kept_home import NOWHERE, KeptHome
 from tests.support.processes import end_processes_of
-
-NOWHERE = "http://127.0.0.1:9"
+from tests.support.wheels import copy_checkout, wheel_of
 
 
 @pytest.fixture
@@ -16,3 +17,27 @@ def home(tmp_path: Path) -> Iterator[Home]:
     made = Home(tmp_path / "person", NOWHERE, NOWHERE)
     yield made
     end_processes_of(made.root)
+
+
+@pytest.fixture(scope="session")
+def equipped_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KeptHome]:
+    def prepare(home: Home) -> None:
+        settle(home)
+        home.mash("init", "--yes", "--no-index")
+
+    made = KeptHome(tmp_path_factory.mktemp("equipped"), prepare)
+    yield made
+    made.end()
+
+
+@pytest.fixture
+def equipped(equipped_once: KeptHome) -> Home:
+    """With the plugin in both agents beside settings of the person's own; no hook is trusted."""
+    return equipped_once.bring_back()
+
+
+@pytest.fixture(scope="session")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Built as `scripts/install` builds it, by pip and hatchling."""
+    folder = tmp_path_factory.mktemp("wheel")
+    return wheel_of(copy_checkout(folder / "checkout"), folder)

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from tests.setup.conftest import NOWHERE
 from tests.setup.terminals import INTERRUPT, at_terminal
 from tests.support import stub_reviewer
 from tests.support.homes import Home
+from tests.support.kept_home import NOWHERE
 from tests.support.processes import end_processes_of
 from tests.support.transcripts import ClaudeTranscript
 

@@ -3,7 +3,7 @@
 import fcntl
 import json
 import re
-import shutil
+import signal
 import sys
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -11,11 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.setup.conftest import NOWHERE
-from tests.setup.test_init import settle
+from tests.setup.settled import settle
 from tests.support.homes import Finished, Home, clients_folder
+from tests.support.kept_home import KeptHome
 from tests.support.polling import eventually
-from tests.support.processes import end_processes_of
 
 AFTER = """
 import os, signal, sys
@@ -52,22 +51,14 @@ WHOLE = ("init", "--yes", "--personal", "--allow-saving")
 class Once:
     """A home with settings of its own, and what one whole run makes of it."""
 
-    def __init__(self, home: Home) -> None:
-        self.home = home
-        settle(home)
-        self._beginning = home.root.parent / "beginning"
-        shutil.copytree(home.root, self._beginning, symlinks=True)
-        assert home.mash(*WHOLE).code == 0
+    def __init__(self, beginning: KeptHome) -> None:
+        self.home = beginning.home
+        assert self.home.mash(*WHOLE).code == 0
         self._whole = self._state()
-
-    def begin_again(self) -> None:
-        """The home as it was before any run."""
-        end_processes_of(self.home.root)
-        shutil.rmtree(self.home.root)
-        shutil.copytree(self._beginning, self.home.root, symlinks=True)
+        assert self.home.mash("init", "--dry-run").out.count("\n  none\n") == 1
 
     def must_become_whole(self, *, has_layout: bool = True) -> None:
-        """Run init once more and compare with the one whole run; a third changes nothing."""
+        """Run init once more and compare with the one whole run, which leaves nothing to do."""
         done = self.home.mash(*WHOLE)
         assert done.code == 0, done
         state, whole = self._state(), dict(self._whole)
@@ -75,11 +66,10 @@ class Once:
             for one in (state, whole):
                 one["claude/settings.json"] = json.loads(one["claude/settings.json"])
         assert state == whole
-        assert self.home.mash("init", "--dry-run").out.count("\n  none\n") == 1
 
-    def breaking_clients(self, signal: str, call: int) -> str:
+    def breaking_clients(self, name_of_signal: str, call: int) -> str:
         """A PATH on which the clients' n-th command sends init this signal when it has ended."""
-        folder = self.home.root.parent / f"breaking-{signal}-{call}"
+        folder = self.home.root.parent / f"breaking-{name_of_signal}-{call}"
         folder.mkdir()
         count = folder / "count"
         for name in ("claude", "codex"):
@@ -87,7 +77,7 @@ class Once:
             script.write_text(
                 f"#!/bin/sh\necho >> {count}\nn=$(wc -l < {count})\n"
                 f'{clients_folder() / name} "$@"; code=$?\n'
-                f'[ "$n" -eq {call} ] && kill -{signal} $PPID\nexit $code\n'
+                f'[ "$n" -eq {call} ] && kill -{name_of_signal} $PPID\nexit $code\n'
             )
             script.chmod(0o755)
         return f"{folder}:{self.home.environment['PATH']}"
@@ -112,35 +102,55 @@ def _text(file: Path) -> str:
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Once]:
-    made = Once(Home(tmp_path_factory.mktemp("once") / "person", NOWHERE, NOWHERE))
+def beginning(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KeptHome]:
+    made = KeptHome(tmp_path_factory.mktemp("once"), settle)
     yield made
-    end_processes_of(made.home.root)
+    made.end()
+
+
+@pytest.fixture(scope="module")
+def whole(beginning: KeptHome) -> Once:
+    return Once(beginning)
 
 
 @pytest.fixture
-def once(whole: Once) -> Once:
-    whole.begin_again()
+def once(whole: Once, beginning: KeptHome) -> Once:
+    """Before any run."""
+    beginning.bring_back()
     return whole
 
 
+def broken_off(home: Home, number: int, step: str) -> Finished:
+    """A run that gets this signal after that step."""
+    return home.run(sys.executable, "-c", AFTER, str(number), step, *WHOLE)
+
+
+@pytest.mark.timeout(240)
 @pytest.mark.spec("R-152", "R-154")
-@pytest.mark.parametrize(
-    ("number", "step"), [(9, step) for step in STEPS] + [(2, step) for step in STEPS[-6::2]]
-)
-def test_broken_off_after_any_step_a_second_run_gives_what_one_run_gives(
-    once: Once, number: int, step: str
+def test_killed_after_one_step_more_each_time_the_last_run_gives_what_one_run_gives(
+    once: Once,
 ) -> None:
-    home = once.home
-    done = home.run(sys.executable, "-c", AFTER, str(number), step, *WHOLE)
-    assert done.code == (130 if number == 2 else -9), done
-    if number == 2:
-        assert "What is done works; `mash init` goes on from there." in done.err
-        assert "Traceback" not in done.err
+    for step in STEPS:
+        assert broken_off(once.home, signal.SIGKILL, step).code == -signal.SIGKILL, step
     once.must_become_whole()
 
 
-@pytest.mark.parametrize("call", [1, 2, 3, 4])
+@pytest.mark.spec("R-152", "R-154")
+@pytest.mark.parametrize("step", ["_set_up_store", "write_folder", "add_memo", "_allow_saving"])
+def test_killed_after_a_step_a_second_run_gives_what_one_run_gives(once: Once, step: str) -> None:
+    assert broken_off(once.home, signal.SIGKILL, step).code == -signal.SIGKILL
+    once.must_become_whole()
+
+
+def test_an_interrupt_between_two_steps_says_that_another_run_goes_on(once: Once) -> None:
+    done = broken_off(once.home, signal.SIGINT, "add_memo")
+    assert done.code == 130, done
+    assert "What is done works; `mash init` goes on from there." in done.err
+    assert "Traceback" not in done.err
+    once.must_become_whole()
+
+
+@pytest.mark.parametrize("call", [2, 3])
 def test_an_interrupt_while_an_agent_installs_lets_it_come_to_an_end(once: Once, call: int) -> None:
     path = once.breaking_clients("INT", call)
     done = once.home.run("mash", *WHOLE, env={"PATH": path})

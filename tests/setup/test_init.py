@@ -3,47 +3,21 @@
 import json
 import shutil
 import tomllib
-from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.setup.settled import CLAUDE_SETTINGS, CODEX_SETTINGS, settle, snapshot
 from tests.support.homes import Home, clients_folder
 from tests.support.trust_hooks import trust_hooks
 
 REVIEW = "/hooks"
-CLAUDE_SETTINGS = '{\n    "theme": "dark",\n    "permissions": {"allow": ["Bash(ls:*)"]}\n}'
-CODEX_SETTINGS = """# Mine, with a comment
-model = "gpt-5.5"   # and one here
-
-[mcp_servers.other]
-command = "other"   # kept
-"""
-
-
-def settle(home: Home) -> None:
-    """Give both clients settings of the person's own."""
-    (home.claude / "settings.json").write_text(CLAUDE_SETTINGS)
-    (home.codex / "config.toml").write_text(CODEX_SETTINGS)
 
 
 def claude_settings(home: Home) -> dict[str, Any]:
     settings = json.loads((home.claude / "settings.json").read_text())
     assert isinstance(settings, dict)
     return settings
-
-
-def snapshot(*folders: Path) -> dict[str, bytes]:
-    """Every file but what each run writes anew: logs, locks, write-ahead logs, sockets."""
-    unsteady = (".log", ".lock", "-wal", "-shm", "-open", ".sqlite", ".claude.json", "now_ms")
-    return {
-        str(path): path.read_bytes()
-        for folder in folders
-        for path in sorted(folder.rglob("*"))
-        if path.is_file()
-        and not path.name.endswith(unsteady)
-        and not {"backups", ".hook-trust", ".tmp"} & set(path.parts)
-    }
 
 
 @pytest.mark.spec("R-152", "R-153", "R-155")
@@ -64,14 +38,12 @@ def test_a_fresh_home_has_store_index_tools_and_hooks_after_init(home: Home) -> 
 
 
 @pytest.mark.spec("R-155")
-def test_the_persons_own_lines_stay_byte_for_byte(home: Home) -> None:
-    settle(home)
-    home.mash("init", "--yes", "--no-index")
-    text = (home.claude / "settings.json").read_text()
+def test_the_persons_own_lines_stay_byte_for_byte(equipped: Home) -> None:
+    text = (equipped.claude / "settings.json").read_text()
     assert text.startswith(CLAUDE_SETTINGS.removesuffix("\n}"))
     ours = {"extraKnownMarketplaces", "enabledPlugins"}
-    assert set(claude_settings(home)) == {"theme", "permissions", *ours}
-    assert (home.codex / "config.toml").read_text().startswith(CODEX_SETTINGS)
+    assert set(claude_settings(equipped)) == {"theme", "permissions", *ours}
+    assert (equipped.codex / "config.toml").read_text().startswith(CODEX_SETTINGS)
 
 
 @pytest.mark.spec("R-152", "R-153")
@@ -89,14 +61,12 @@ def test_a_second_init_changes_nothing_more_and_asks_for_no_review(home: Home) -
 
 
 @pytest.mark.spec("R-155")
-def test_installing_anew_keeps_the_layout_of_the_settings(home: Home) -> None:
-    settle(home)
-    home.mash("init", "--yes", "--no-index")
-    before = (home.claude / "settings.json").read_text()
-    (home.claude / "plugins/known_marketplaces.json").unlink()
-    done = home.mash("init", "--yes", "--no-index")
+def test_installing_anew_keeps_the_layout_of_the_settings(equipped: Home) -> None:
+    before = (equipped.claude / "settings.json").read_text()
+    (equipped.claude / "plugins/known_marketplaces.json").unlink()
+    done = equipped.mash("init", "--yes", "--no-index")
     assert "Claude Code: plugin installed" in done.out
-    assert (home.claude / "settings.json").read_text() == before
+    assert (equipped.claude / "settings.json").read_text() == before
 
 
 def test_the_rule_is_added_once_where_the_flag_asks_for_it(home: Home) -> None:
@@ -133,32 +103,28 @@ def test_another_choice_of_the_person_is_left_alone(home: Home) -> None:
     assert claude_settings(home)["permissions"] == {"allow": "all"}
 
 
-def test_a_second_init_says_that_hooks_wait_for_a_review(home: Home) -> None:
-    home.mash("init", "--yes", "--no-index")
-    done = home.mash("init", "--yes", "--no-index")
+def test_a_second_init_says_that_hooks_wait_for_a_review(equipped: Home) -> None:
+    done = equipped.mash("init", "--yes", "--no-index")
     assert "Hooks need review" in done.out
     assert REVIEW in done.out
     assert "Restart" not in done.out
 
 
 @pytest.mark.spec("R-153")
-def test_hooks_that_changed_are_copied_to_codex_and_ask_for_a_review_again(home: Home) -> None:
-    settle(home)
-    home.mash("init", "--yes", "--no-index")
-    (cached,) = (home.codex / "plugins/cache/mash/mash").iterdir()
+def test_hooks_that_changed_are_copied_to_codex_and_ask_for_a_review_again(equipped: Home) -> None:
+    (cached,) = (equipped.codex / "plugins/cache/mash/mash").iterdir()
     relay = cached / "hooks/relay.py"
     current = relay.read_bytes()
     relay.write_bytes(b"# of an older version\n")
-    trust_hooks(str(clients_folder() / "codex"), home.home, home.environment)
-    done = home.mash("init", "--yes", "--no-index")
+    trust_hooks(str(clients_folder() / "codex"), equipped.home, equipped.environment)
+    done = equipped.mash("init", "--yes", "--no-index")
     assert done.code == 0
     assert REVIEW in done.out
     assert relay.read_bytes() == current
 
 
 @pytest.mark.spec("R-154")
-@pytest.mark.parametrize("no_index", [False, True])
-@pytest.mark.parametrize("no_agents", [False, True])
+@pytest.mark.parametrize(("no_index", "no_agents"), [(True, False), (False, True), (True, True)])
 def test_each_part_can_be_left_out(home: Home, no_index: bool, no_agents: bool) -> None:
     settle(home)
     flags = ["--no-index"] * no_index + ["--no-agents"] * no_agents

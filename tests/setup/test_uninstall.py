@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.setup.test_init import CLAUDE_SETTINGS, CODEX_SETTINGS, settle, snapshot
+from tests.setup.settled import CLAUDE_SETTINGS, CODEX_SETTINGS, settle, snapshot
 from tests.support.homes import Home, clients_folder
 from tests.support.processes import daemons_of
 from tests.support.trust_hooks import trust_hooks
@@ -35,8 +35,9 @@ def trust(home: Home) -> None:
 
 
 @pytest.mark.spec("R-155")
-@pytest.mark.parametrize("flag", [[], ["--allow-saving"]], ids=["plain", "rule"])
-@pytest.mark.parametrize("number", range(6))
+@pytest.mark.parametrize(
+    ("number", "flag"), [*((n, ["--allow-saving"]) for n in range(6)), (0, []), (4, [])]
+)
 def test_settings_are_equal_to_before_when_nothing_else_changed(
     home: Home, number: int, flag: list[str]
 ) -> None:
@@ -71,20 +72,18 @@ def test_files_that_only_mash_made_are_gone_again(home: Home) -> None:
 
 
 @pytest.mark.spec("R-155")
-def test_what_changed_meanwhile_stays_and_only_our_entries_go(home: Home) -> None:
-    settle(home)
-    home.mash("init", "--yes", "--no-index")
-    trust(home)
-    settings = json.loads((home.claude / "settings.json").read_text())
+def test_what_changed_meanwhile_stays_and_only_our_entries_go(equipped: Home) -> None:
+    trust(equipped)
+    settings = json.loads((equipped.claude / "settings.json").read_text())
     settings["theme"] = "light"
     settings["enabledPlugins"]["other@place"] = False
-    (home.claude / "settings.json").write_text(json.dumps(settings))
-    codex = home.codex / "config.toml"
+    (equipped.claude / "settings.json").write_text(json.dumps(settings))
+    codex = equipped.codex / "config.toml"
     codex.write_text(
         codex.read_text() + '\n# added later\n[plugins."other@place"]\nenabled = true\n'
     )
-    home.mash("uninstall", "--yes")
-    assert json.loads((home.claude / "settings.json").read_text()) == {
+    equipped.mash("uninstall", "--yes")
+    assert json.loads((equipped.claude / "settings.json").read_text()) == {
         "theme": "light",
         "permissions": {"allow": ["Bash(ls:*)"]},
         "enabledPlugins": {"other@place": False},
@@ -95,36 +94,30 @@ def test_what_changed_meanwhile_stays_and_only_our_entries_go(home: Home) -> Non
     assert "mash" not in text
 
 
-def test_memory_stays_unless_told_otherwise_and_serves_again_after_init(home: Home) -> None:
-    settle(home)
-    home.mash("init", "--yes", "--no-index")
-    home.mash("uninstall", "--yes")
-    assert (home.mash_home / "data/records.db").exists()
-    assert home.mash("init", "--yes", "--no-index").code == 0
-    done = home.mash("uninstall", "--yes", "--data")
+def test_memory_stays_unless_told_otherwise_and_serves_again_after_init(equipped: Home) -> None:
+    equipped.mash("uninstall", "--yes")
+    assert (equipped.mash_home / "data/records.db").exists()
+    assert equipped.mash("init", "--yes", "--no-index").code == 0
+    done = equipped.mash("uninstall", "--yes", "--data")
     assert done.code == 0
-    assert not home.mash_home.exists()
+    assert not equipped.mash_home.exists()
 
 
-def test_an_uninstall_without_the_clients_still_removes_our_entries(home: Home) -> None:
-    settle(home)
-    home.mash("init", "--yes", "--no-index")
-    path = home.environment["PATH"].replace(str(clients_folder()), "/nowhere")
-    done = home.run("mash", "uninstall", "--yes", env={"PATH": path})
+def test_an_uninstall_without_the_clients_still_removes_our_entries(equipped: Home) -> None:
+    path = equipped.environment["PATH"].replace(str(clients_folder()), "/nowhere")
+    done = equipped.run("mash", "uninstall", "--yes", env={"PATH": path})
     assert done.code == 0, done
-    assert (home.claude / "settings.json").read_text() == CLAUDE_SETTINGS
-    assert "mash" not in (home.codex / "config.toml").read_text()
+    assert (equipped.claude / "settings.json").read_text() == CLAUDE_SETTINGS
+    assert "mash" not in (equipped.codex / "config.toml").read_text()
 
 
-def test_a_second_uninstall_is_content(home: Home) -> None:
-    settle(home)
-    home.mash("init", "--yes", "--no-index")
-    home.mash("uninstall", "--yes")
-    done = home.mash("uninstall", "--yes")
+def test_a_second_uninstall_is_content(equipped: Home) -> None:
+    equipped.mash("uninstall", "--yes")
+    done = equipped.mash("uninstall", "--yes")
     assert done.code == 0
     assert "plugin removed" not in done.out
     assert "Nothing of mash is left in any agent, nor of its program." in done.out
-    assert "This would go" not in home.mash("uninstall", "--dry-run").out
+    assert "This would go" not in equipped.mash("uninstall", "--dry-run").out
 
 
 def test_places_of_other_environments_are_cleaned_as_well(home: Home, tmp_path: Path) -> None:
@@ -138,15 +131,13 @@ def test_places_of_other_environments_are_cleaned_as_well(home: Home, tmp_path: 
     assert (other / "config.toml").read_text() == CODEX_SETTINGS
 
 
-def test_broken_settings_keep_the_folder_and_the_message_names_the_file(home: Home) -> None:
-    settle(home)
-    home.mash("init", "--yes", "--no-index")
-    (home.claude / "settings.json").write_text("{ broken")
-    done = home.mash("uninstall", "--yes")
+def test_broken_settings_keep_the_folder_and_the_message_names_the_file(equipped: Home) -> None:
+    (equipped.claude / "settings.json").write_text("{ broken")
+    done = equipped.mash("uninstall", "--yes")
     assert done.code == 1
     assert "settings.json" in done.err
-    assert (home.claude / "settings.json").read_text() == "{ broken"
-    assert (home.mash_home / "data/marketplace").exists()
+    assert (equipped.claude / "settings.json").read_text() == "{ broken"
+    assert (equipped.mash_home / "data/marketplace").exists()
 
 
 def test_settings_that_mash_never_touched_are_skipped(home: Home) -> None:
@@ -183,28 +174,27 @@ def test_a_link_made_under_another_home_goes_too(home: Home) -> None:
     assert not link.is_symlink()
 
 
-def test_a_dry_run_names_all_that_would_go_and_changes_nothing(home: Home) -> None:
-    settle(home)
-    home.mash("init", "--yes", "--no-index")
-    home.mash("completion", "fish", "--install")
-    before = snapshot(home.claude, home.codex, home.mash_home, home.home)
-    done = home.mash("uninstall", "--dry-run", "--data")
+def test_a_dry_run_names_all_that_would_go_and_changes_nothing(equipped: Home) -> None:
+    equipped.mash("completion", "fish", "--install")
+    equipped.mash("daemon", "start")
+    before = snapshot(equipped.claude, equipped.codex, equipped.mash_home, equipped.home)
+    done = equipped.mash("uninstall", "--dry-run", "--data")
     assert done.code == 0, done
     for part in (
-        f"in Claude Code ({home.claude / 'settings.json'})",
-        f"in Codex ({home.codex / 'config.toml'})",
+        f"in Claude Code ({equipped.claude / 'settings.json'})",
+        f"in Codex ({equipped.codex / 'config.toml'})",
         "the running daemon",
         "completions/mash.fish",
-        str(home.mash_home / "data/marketplace"),
-        f"MEMORY: {home.mash_home / 'data/records.db'}",
+        str(equipped.mash_home / "data/marketplace"),
+        f"MEMORY: {equipped.mash_home / 'data/records.db'}",
         "Nothing was changed.",
     ):
         assert part in done.out, part
-    assert snapshot(home.claude, home.codex, home.mash_home, home.home) == before
-    assert daemons_of(home.root)
-    assert "MEMORY" not in home.mash("uninstall", "--dry-run").out
-    home.mash("uninstall", "--yes", "--data")
-    assert not list(home.home.rglob("mash*"))
+    assert snapshot(equipped.claude, equipped.codex, equipped.mash_home, equipped.home) == before
+    assert daemons_of(equipped.root)
+    assert "MEMORY" not in equipped.mash("uninstall", "--dry-run").out
+    equipped.mash("uninstall", "--yes", "--data")
+    assert not list(equipped.home.rglob("mash*"))
 
 
 def cut_after_the_marketplace(home: Home) -> None:
@@ -252,46 +242,40 @@ def settings_of_mash_are_broken(home: Home) -> None:
         settings_of_mash_are_broken,
     ],
 )
-def test_what_is_half_there_goes_as_well(home: Home, half: Callable[[Home], None]) -> None:
-    settle(home)
-    home.mash("init", "--yes", "--no-index")
-    half(home)
-    done = home.mash("uninstall", "--yes", "--data")
+def test_what_is_half_there_goes_as_well(equipped: Home, half: Callable[[Home], None]) -> None:
+    half(equipped)
+    done = equipped.mash("uninstall", "--yes", "--data")
     assert done.code == 0, done
     # Claude Code's own commands put its file into their order.
-    claude = json.loads((home.claude / "settings.json").read_text())
+    claude = json.loads((equipped.claude / "settings.json").read_text())
     assert claude == json.loads(CLAUDE_SETTINGS)
-    assert (home.codex / "config.toml").read_text() == CODEX_SETTINGS
-    assert not list(home.root.glob("c*/plugins/cache/*"))
-    assert not home.mash_home.exists()
-    assert not daemons_of(home.root)
+    assert (equipped.codex / "config.toml").read_text() == CODEX_SETTINGS
+    assert not list(equipped.root.glob("c*/plugins/cache/*"))
+    assert not equipped.mash_home.exists()
+    assert not daemons_of(equipped.root)
 
 
-def test_an_agent_that_is_gone_with_its_folder_is_forgotten(home: Home) -> None:
-    settle(home)
-    home.mash("init", "--yes", "--no-index")
-    shutil.rmtree(home.codex)
-    done = home.mash("uninstall", "--yes")
+def test_an_agent_that_is_gone_with_its_folder_is_forgotten(equipped: Home) -> None:
+    shutil.rmtree(equipped.codex)
+    done = equipped.mash("uninstall", "--yes")
     assert done.code == 0, done
-    assert not home.codex.exists()
-    assert not (home.mash_home / "data/setup.json").exists()
-    assert (home.claude / "settings.json").read_text() == CLAUDE_SETTINGS
+    assert not equipped.codex.exists()
+    assert not (equipped.mash_home / "data/setup.json").exists()
+    assert (equipped.claude / "settings.json").read_text() == CLAUDE_SETTINGS
 
 
-def test_a_plugin_of_our_name_from_elsewhere_is_left_alone(home: Home, tmp_path: Path) -> None:
-    settle(home)
+def test_a_plugin_of_our_name_from_elsewhere_is_left_alone(equipped: Home, tmp_path: Path) -> None:
     theirs = tmp_path / "theirs"
-    home.mash("init", "--yes", "--no-index")
-    shutil.copytree(home.mash_home / "data/marketplace", theirs)
-    home.mash("uninstall", "--yes")
-    home.run("codex", "plugin", "marketplace", "add", str(theirs))
-    home.run("codex", "plugin", "add", "mash@mash")
-    before = (home.codex / "config.toml").read_text()
+    shutil.copytree(equipped.mash_home / "data/marketplace", theirs)
+    equipped.mash("uninstall", "--yes")
+    equipped.run("codex", "plugin", "marketplace", "add", str(theirs))
+    equipped.run("codex", "plugin", "add", "mash@mash")
+    before = (equipped.codex / "config.toml").read_text()
     assert "mash@mash" in before
-    done = home.mash("uninstall", "--yes")
+    done = equipped.mash("uninstall", "--yes")
     assert done.code == 0, done
     assert "left alone. To remove it: codex plugin remove mash@mash" in done.out
-    assert (home.codex / "config.toml").read_text() == before
+    assert (equipped.codex / "config.toml").read_text() == before
 
 
 def test_files_of_the_person_in_our_folder_stay(home: Home) -> None:

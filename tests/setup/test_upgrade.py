@@ -6,39 +6,39 @@ from pathlib import Path
 import apsw
 import pytest
 
-from tests.setup.test_init import settle
+from tests.setup.settled import settle
 from tests.support.homes import Home, clients_folder
 from tests.support.installation import Installation
+from tests.support.kept_home import NOWHERE
 from tests.support.polling import eventually
 from tests.support.processes import daemons_of, end_processes_of
 from tests.support.trust_hooks import trust_hooks
-from tests.support.wheels import build_wheel, lend_libraries
+from tests.support.wheels import lend_libraries, wheel_as
 
-NOWHERE = "http://127.0.0.1:9"
 VERSIONS = ("0.1.1", "0.2.0", "0.3.0")
 
 
 @pytest.fixture(scope="module")
-def wheels(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Three versions: the second differs in code alone, the third has another skill."""
+def wheels(tmp_path_factory: pytest.TempPathFactory, wheel: Path) -> dict[str, Path]:
+    """Three versions: the second differs in its number alone, the third has another skill."""
     folder = tmp_path_factory.mktemp("wheels")
-
-    def reword(checkout: Path) -> None:
-        skill = checkout / "skills/recall/SKILL.md"
-        skill.write_text(skill.read_text() + "\nOne more line.\n")
-
+    reworded = {"mash_plugin/plugin/skills/recall/SKILL.md": "\nOne more line.\n"}
     first, second, third = VERSIONS
     return {
-        first: build_wheel(folder, first),
-        second: build_wheel(folder, second),
-        third: build_wheel(folder, third, reword),
+        first: wheel_as(wheel, folder, first),
+        second: wheel_as(wheel, folder, second),
+        third: wheel_as(wheel, folder, third, reworded),
     }
 
 
-@pytest.fixture
-def installed(wheels: dict[str, Path], tmp_path: Path) -> Iterator[Installation]:
-    home = Home(tmp_path / "person", NOWHERE, NOWHERE)
-    made = Installation(home, lend_libraries(tmp_path / "libraries"))
+@pytest.fixture(scope="module")
+def installed(
+    wheels: dict[str, Path], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Installation]:
+    """One installation for all: only the last test, which upgrades it, leaves it changed."""
+    folder = tmp_path_factory.mktemp("installed")
+    home = Home(folder / "person", NOWHERE, NOWHERE)
+    made = Installation(home, lend_libraries(folder / "libraries"))
     settle(home)
     done = made.install(wheels[VERSIONS[0]])
     assert done.code == 0, done
@@ -52,7 +52,60 @@ def settings_of(home: Home) -> dict[Path, bytes]:
     return {file: file.read_bytes() for file in files}
 
 
-@pytest.mark.timeout(240)
+def change_version(installed: Installation, version: int) -> int:
+    """Let the store be of another schema; its own before."""
+    store = apsw.Connection(str(installed.data / "records.db"))
+    before = int(store.pragma("user_version"))
+    store.pragma("user_version", version)
+    store.close()
+    return before
+
+
+@pytest.mark.timeout(400)
+def test_a_version_that_knows_less_than_the_store_does_not_take_over(
+    installed: Installation, wheels: dict[str, Path]
+) -> None:
+    former = installed.current
+    installed.mash("daemon", "stop")
+    eventually(lambda: not daemons_of(installed.home.mash_home), "the daemon lives on")
+    before = change_version(installed, 99)
+    done = installed.mash("upgrade", str(wheels[VERSIONS[1]]))
+    assert done.code == 1
+    assert "was made by a newer mash (schema 99" in done.err
+    assert installed.current == former
+    change_version(installed, before)
+
+
+@pytest.mark.timeout(400)
+def test_what_cannot_be_installed_is_told_in_one_line_and_changes_nothing(
+    installed: Installation, tmp_path: Path
+) -> None:
+    former, environments = installed.current, installed.environments
+    broken = tmp_path / "mash_plugin-9.9.9-py3-none-any.whl"
+    broken.write_bytes(b"no wheel")
+    (tmp_path / "empty").mkdir()
+    for source, said in (
+        (str(broken), "failed"),
+        (str(tmp_path / "empty"), "is neither a checkout nor a wheel of mash"),
+        (str(tmp_path / "gone"), "is gone"),
+    ):
+        done = installed.mash("upgrade", source)
+        assert done.code == 1, done
+        (line,) = done.err.splitlines()
+        assert said in line
+    assert installed.current == former
+    assert installed.environments == environments
+
+
+def test_a_mash_that_was_not_installed_by_the_script_says_so(tmp_path: Path) -> None:
+    home = Home(tmp_path / "person", NOWHERE, NOWHERE)
+    done = home.mash("upgrade")
+    assert done.code == 1
+    assert "was not installed by scripts/install" in done.err
+    assert not home.mash_home.exists()
+
+
+@pytest.mark.timeout(400)
 @pytest.mark.spec("R-153")
 def test_a_newer_version_takes_over_while_agents_run_on_and_hooks_stay_trusted(
     installed: Installation, wheels: dict[str, Path]
@@ -92,48 +145,3 @@ def test_a_newer_version_takes_over_while_agents_run_on_and_hooks_stay_trusted(
 
 def _skill(installed: Installation) -> str:
     return (installed.data / "marketplace/mash/skills/recall/SKILL.md").read_text()
-
-
-@pytest.mark.timeout(180)
-def test_a_version_that_knows_less_than_the_store_does_not_take_over(
-    installed: Installation, wheels: dict[str, Path]
-) -> None:
-    former = installed.current
-    installed.mash("daemon", "stop")
-    eventually(lambda: not daemons_of(installed.home.mash_home), "the daemon lives on")
-    raw = apsw.Connection(str(installed.data / "records.db"))
-    raw.execute("PRAGMA user_version = 99")
-    raw.close()
-    done = installed.mash("upgrade", str(wheels[VERSIONS[1]]))
-    assert done.code == 1
-    assert "was made by a newer mash (schema 99" in done.err
-    assert installed.current == former
-
-
-@pytest.mark.timeout(180)
-def test_what_cannot_be_installed_is_told_in_one_line_and_changes_nothing(
-    installed: Installation, tmp_path: Path
-) -> None:
-    former = installed.current
-    broken = tmp_path / "mash_plugin-9.9.9-py3-none-any.whl"
-    broken.write_bytes(b"no wheel")
-    (tmp_path / "empty").mkdir()
-    for source, said in (
-        (str(broken), "failed"),
-        (str(tmp_path / "empty"), "is neither a checkout nor a wheel of mash"),
-        (str(tmp_path / "gone"), "is gone"),
-    ):
-        done = installed.mash("upgrade", source)
-        assert done.code == 1, done
-        (line,) = done.err.splitlines()
-        assert said in line
-    assert installed.current == former
-    assert installed.environments == {former.name}
-
-
-def test_a_mash_that_was_not_installed_by_the_script_says_so(tmp_path: Path) -> None:
-    home = Home(tmp_path / "person", NOWHERE, NOWHERE)
-    done = home.mash("upgrade")
-    assert done.code == 1
-    assert "was not installed by scripts/install" in done.err
-    assert not home.mash_home.exists()

@@ -14,8 +14,8 @@ from mash_plugin.agents.hosts import HOSTS
 from mash_plugin.agents.plugin import Installed
 from mash_plugin.cli.wizard.check import check_hook
 from mash_plugin.cli.wizard.found import Found
+from tests.setup.settled import CLAUDE_SETTINGS, CODEX_SETTINGS, settle
 from tests.setup.terminals import INTERRUPT, at_terminal
-from tests.setup.test_init import CLAUDE_SETTINGS, CODEX_SETTINGS, settle
 from tests.support.homes import Home
 from tests.support.transcripts import ClaudeTranscript, CodexTranscript
 
