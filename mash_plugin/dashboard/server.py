@@ -128,6 +128,8 @@ async def _changes(place: Place, stopping: _Stopping) -> AsyncIterator[str]:
         if known is not None and found != known:
             yield "event: change\ndata: \n\n"
             quiet = 0
+        elif known is None:
+            yield "event: ready\ndata: \n\n"
         elif quiet >= STILL_THERE:
             yield ": still there\n\n"
             quiet = 0

@@ -61,14 +61,12 @@ def test_a_new_record_appears_and_neither_scroll_nor_focus_nor_typing_is_lost(
     opened: Opener, demo: Demo
 ) -> None:
     page = opened(viewport={"width": 800, "height": 300}).go("/memory")
-    with page.expect_response("**/live"):
-        page.reload()
+    expect(page.locator("html")).to_have_attribute("data-live", "on")
     page.evaluate("window.stays = true")
     page.locator(".row").nth(5).scroll_into_view_if_needed()
     row = page.locator("[data-row]").nth(5)
     row.focus()
     text, top = row.inner_text(), row.bounding_box()
-    page.wait_for_timeout(1_200)  # so that the page has seen the state before
     receipt = save_over_mcp(demo, "live-1", "Name branches after what they do.")
     try:
         expect(page.locator(".row")).to_have_count(10, timeout=10_000)

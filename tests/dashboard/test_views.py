@@ -9,6 +9,7 @@ from mash_plugin.daemon.browse import view_chat, view_chats
 from mash_plugin.daemon.latency import Latency
 from mash_plugin.memory.browse import view_days, view_graph, view_records
 from mash_plugin.protocol import commands, validate
+from mash_plugin.store import queries
 from tests.conftest import CHOICE, SHOP, Memory, Shop
 
 Json = dict[str, Any]
@@ -149,3 +150,10 @@ def test_latencies_fall_into_columns() -> None:
     for took_ms in (0.4, 1.0, 1.1, 250.0):
         latency.add("prompt-submit", took_ms)
     assert latency.told() == {"prompt-submit": [2, 1, 0, 0, 0, 0, 0, 0, 1]}
+
+
+def test_counts_are_read_off_an_index_in_its_order(memory: Memory) -> None:
+    groups = queries.load("browse").groups
+    with memory.call.store.reading() as db:
+        steps = [row[3] for row in db.raw.execute(f"EXPLAIN QUERY PLAN {groups}")]
+    assert steps == ["SCAN records USING COVERING INDEX records_groups"]

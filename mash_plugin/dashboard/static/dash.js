@@ -135,6 +135,7 @@ function listen() {
   } else if (!source) {
     source = new EventSource("/live");
     source.addEventListener("change", refresh);
+    source.addEventListener("ready", () => (document.documentElement.dataset.live = "on"));
   }
 }
 
