@@ -17,7 +17,8 @@ FIRST_CHECKED = 8
 """Candidates that are looked for among the person's words at first: enough but for rare cases."""
 MOST_CHARS = 3_000_000
 """Held unread; at most four bytes each."""
-GROUP = 8
+GROUP_CHARS, FEWEST = 4_000, 8
+"""Messages that are asked at once whether any of them may hold a key line."""
 DECISION = "decision"
 
 
@@ -90,8 +91,10 @@ class Candidates:
 
 def _those_that(may_hold: Callable[[str], bool], said: list[Said]) -> Iterator[Said]:
     """The messages that may hold such a line, the last one first; asked for many at once."""
-    for end in range(len(said), 0, -GROUP):
-        group = said[max(0, end - GROUP) : end]
+    average = sum([len(text) for _, text, _ in said]) // max(1, len(said))
+    size = max(FEWEST, GROUP_CHARS // max(1, average))
+    for end in range(len(said), 0, -size):
+        group = said[max(0, end - size) : end]
         if may_hold("\n".join([text for _, text, _ in group])):
             yield from (message for message in reversed(group) if may_hold(message[1]))
 

@@ -19,6 +19,7 @@ _LEAD = re.compile(
 )
 _SENTENCE_END = re.compile(r"(?<=[.!?;])[\"'*_)]*\s+|(?<=[。！？；])")
 _CURLY = str.maketrans({"‘": "'", "’": "'", "‛": "'", "“": '"', "”": '"', "：": ": ", "\xa0": " "})
+_MARKS = re.compile("[.!?;。！？；]")
 _FENCES = ("```", "~~~")
 _MEMORY = 16 << 20
 
@@ -100,6 +101,8 @@ def _plain(line: str) -> str:
 
 
 def _sentences(plain: str) -> list[str]:
+    if not _MARKS.search(plain, 0, len(plain) - 1):
+        return [plain]
     return [part for part in _SENTENCE_END.split(plain) if part]
 
 

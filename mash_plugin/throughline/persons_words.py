@@ -72,6 +72,11 @@ class PersonsWords:
                     found.add(index)
         return found
 
+    def close(self) -> None:
+        """Let go of the hashes on the disk."""
+        if self._file is not None:
+            self._file.close()
+
     def _add_pieces(self, pieces: list[str], window: int) -> None:
         pieces = [piece.strip(_EDGES) for piece in pieces]
         self._starts.extend([hash(piece[:window]) for piece in pieces])

@@ -138,9 +138,9 @@ def _messages_at_once(block: bytes, separator: bytes) -> list[Message] | None:
         parsed = orjson.loads(b"[%b]" % lines.replace(b"\n", separator))
     except orjson.JSONDecodeError:
         return None
-    mark = separator[2:-2].decode()
+    ends = lines.count(b"\n")
     rows = parsed[::2]
-    if parsed[1::2] != [mark] * (len(rows) - 1):
+    if len(rows) != ends + 1 or parsed[1::2] != [separator[2:-2].decode()] * ends:
         return None
     messages: list[Any] = []
     for row in rows:
