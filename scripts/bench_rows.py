@@ -8,7 +8,6 @@ import shutil
 import subprocess
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from statistics import median
@@ -17,6 +16,8 @@ import orjson
 from bench_data import Words, typed_line, write_long_transcript
 from bench_place import EVENTS, IDENTITY, Place
 from bench_saving import filled_home, saved_over_mcp, store_bytes, writes_a_second
+from bench_table import Line
+from bench_throughline import capture, drain, working
 from bench_timing import paired_ratio, percentile, resident_mb, time_process
 
 import mash_plugin
@@ -33,30 +34,6 @@ from mash_plugin.store.sqlite import Database
 MOST_RATIO, MOST_SHELL_RATIO = 1.25, 1.4
 DEADLINES_S = {"session-start": 0.8}
 OTHER_DEADLINE_S = 0.15
-
-
-@dataclass(frozen=True)
-class Line:
-    """One line of the table."""
-
-    what: str
-    value: float
-    unit: str
-    most: float | None = None
-    note: str = ""
-    least: float | None = None
-
-    @property
-    def is_missed(self) -> bool:
-        if self.least is not None and self.value < self.least:
-            return True
-        return self.most is not None and self.value > self.most
-
-    def __str__(self) -> str:
-        goal = "" if self.most is None else f"at most {self.most:g}"
-        goal = goal if self.least is None else f"at least {self.least:g}"
-        goal = f"({goal}{' MISSED' * self.is_missed})" if goal else ""
-        return f"{self.what:<58} {self.value:9.2f} {self.unit:<5} {goal:<18} {self.note}".rstrip()
 
 
 def hooks(place: Place, rounds: int) -> Iterator[Line]:
@@ -426,4 +403,7 @@ ROWS: dict[str, Callable[[Place, int], Iterator[Line]]] = {
     "search": search,
     "mask": mask,
     "save": save,
+    "capture": capture,
+    "drain": drain,
+    "working": working,
 }
