@@ -1,18 +1,16 @@
 """Arbitrary lives of records keep every rule of section 7, and no row of it goes untried."""
 
 import sys
-from collections import Counter
 
 import pytest
 
 from tests.lifecycle.machine import STEPS
 from tests.lifecycle.part import Part, run_parts
-from tests.lifecycle.pure import Rules
-from tests.lifecycle.runs import rows_never_taken, run_lives, table_of
+from tests.lifecycle.runs import rows_never_taken, table_of
 
 RUNS = 500
 SEEDS = (7, 11, 13, 17)
-"""The same runs everywhere; of the store each seed has a process and a daemon of its own."""
+"""The same runs everywhere; each seed has a process of its own, and of the store a daemon."""
 CEILING_S = 900.0
 """Far over what it takes, about two minutes on two idle cores."""
 
@@ -20,9 +18,7 @@ CEILING_S = 900.0
 @pytest.fixture(scope="module")
 def rules() -> Part:
     """The runs against the rules alone."""
-    worlds = [run_lives(lambda _: Rules(), RUNS // len(SEEDS), seed) for seed in SEEDS]
-    taken = sum((world.taken for world in worlds), Counter())
-    return Part(sum(w.runs for w in worlds), sum(w.steps for w in worlds), taken)
+    return run_parts("pure", RUNS, SEEDS, CEILING_S)
 
 
 @pytest.fixture(scope="module")
