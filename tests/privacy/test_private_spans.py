@@ -133,10 +133,10 @@ def test_time_grows_with_the_length_of_hostile_text_alone(piece: str) -> None:
     def spent(count: int) -> float:
         text, spans = piece * count, []
         for _ in range(3):
-            began = time.perf_counter()
+            began = time.process_time()
             split_private(text)
             persons_own(text)
-            spans.append(time.perf_counter() - began)
+            spans.append(time.process_time() - began)
         return min(spans)
 
     assert spent(40_000) < 12 * spent(10_000) + 0.01
