@@ -139,6 +139,26 @@ def test_commands_and_calls_stand_there_to_be_copied(
     assert f'"id": "{record_id}"' in page.content()
 
 
+@pytest.mark.parametrize(
+    ("path", "status", "told"),
+    [
+        ("/memory?kind=nonsense", 400, "kind: must be one of"),
+        ("/memory?scope=zzz", 400, "scope.kind: must be one of"),
+        ("/memory?after=abc", 400, "This address names no page"),
+        ("/memory?after=1.a&n=50", 200, "Nothing older fits."),
+        ("/chats/claude-code-none", 404, "No chat"),
+        ("/chats/claude-code-s-filters?m=none", 404, "has no message"),
+        ("/chats/claude-code-s-filters?n=99999", 200, "Nothing is kept of this part"),
+        ("/memory/short", 400, "too short"),
+    ],
+)
+def test_an_address_that_leads_nowhere_says_why(
+    dash: Dashboard, cookie: str, path: str, status: int, told: str
+) -> None:
+    answer = dash.get(path, cookie=cookie)
+    assert (answer.status, told in answer.text) == (status, True)
+
+
 def test_keys_search_move_and_open(opened: Opener) -> None:
     page = opened().go("/memory")
     page.keyboard.press("/")

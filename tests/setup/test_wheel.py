@@ -12,6 +12,9 @@ def test_hooks_skills_and_manifests_travel_inside(wheel: Path) -> None:
     assert inside <= names
     assert not [name for name in names if "__pycache__" in name or name.startswith("tests")]
     assert [name for name in names if name.endswith(".sql")]
+    pages = ROOT / "mash_plugin" / "dashboard"
+    files = [*pages.glob("templates/*.html"), *pages.glob("static/*")]
+    assert {path.relative_to(ROOT).as_posix() for path in files} <= names
 
 
 def _plugin_files() -> list[str]:
