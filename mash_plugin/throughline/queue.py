@@ -53,8 +53,10 @@ def put(workspace: str, entry: Entry) -> None:
 
 def read(workspace: str, name: str) -> Entry:
     """The entry of that name. Raises InvalidArgument for one that no program of ours wrote."""
-    with open(os.path.join(workspace, FOLDER, name), "rb") as file:
-        data = file.read(LARGEST_ENTRY + 1)
+    with open(os.path.join(workspace, FOLDER, name), "rb", buffering=0) as file:
+        # To ask for a megabyte costs a megabyte, however little there is.
+        size = os.fstat(file.fileno()).st_size
+        data = file.read(min(size, LARGEST_ENTRY) + 1)
     try:
         entry = decoded(data)
         if not name.startswith(_prefix(entry)):
@@ -113,10 +115,13 @@ def note_stored(workspace: str, entry: Entry) -> None:
     Lost in a power cut it only costs that a capture is queued and recognised once more.
     """
     folder = os.path.join(workspace, FOLDER, STORED)
-    os.makedirs(folder, 0o700, exist_ok=True)
     lines = [f"{key} {digest}" for key, digest in digests(entry.artifacts).items()]
     name = _stored_name(entry.agent, entry.session or "")
-    _write(folder, name, "\n".join(lines).encode(), must_last=False)
+    try:
+        _write(folder, name, "\n".join(lines).encode(), must_last=False)
+    except FileNotFoundError:
+        os.makedirs(folder, 0o700, exist_ok=True)
+        _write(folder, name, "\n".join(lines).encode(), must_last=False)
 
 
 def clear_leftovers(workspace: str, now: int) -> None:
@@ -158,13 +163,17 @@ def _fault(place: str, error: OSError) -> MashError:
 def _write(folder: str, name: str, data: bytes, *, must_last: bool) -> None:
     temporary = os.path.join(folder, f"{TEMPORARY}{os.getpid()}-{os.urandom(4).hex()}")
     try:
+        # A file object would cost more than the writing.
         handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
+        try:
+            left = memoryview(data)
+            while left:
+                left = left[os.write(handle, left) :]
             if must_last:
-                file.flush()
-                os.fsync(file.fileno())
+                os.fsync(handle)
                 failpoint("before_queue_rename")
+        finally:
+            os.close(handle)
         os.rename(temporary, os.path.join(folder, name))
     except BaseException:
         with suppress(OSError):
