@@ -38,7 +38,7 @@ _GROUPS: dict[str, frozenset[str]] = {
 }
 _MEMORY = 12 << 20
 FEW_WORDS, MANY_WORDS = 6, 12
-IN_ONE_PASS = 20
+IN_ONE_PASS = 16
 
 
 _LETTERS = "aàáâãäå cç eèéêë iìíîï nñ oòóôõö uùúûü её"
