@@ -11,7 +11,7 @@ from mash_plugin.throughline import key_lines
 from mash_plugin.throughline.artifacts import MOST_KEY_LINES, KeyLine
 from mash_plugin.throughline.transcript import time_of
 
-MOST_CANDIDATES = 64
+MOST_CANDIDATES = 24
 """Held while reading; four are kept, the others stand in for those that are dropped."""
 FIRST_CHECKED = 8
 """Candidates that are looked for among the person's words at first: enough but for rare cases."""

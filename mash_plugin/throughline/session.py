@@ -4,12 +4,12 @@ import gc
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from datetime import datetime
-from typing import BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 from mash_plugin.throughline.artifacts import KeyLine, Span
 from mash_plugin.throughline.candidates import Candidates
 from mash_plugin.throughline.persons_words import PersonsWords
-from mash_plugin.throughline.transcript import Message, read_messages, time_of
+from mash_plugin.throughline.transcript import Message, in_utc, read_messages, time_of
 
 
 class Session(NamedTuple):
@@ -33,24 +33,13 @@ def read_session(file: BinaryIO) -> Session:
         return reading.session()
 
 
-@contextmanager
-def _without_collector() -> Iterator[None]:
-    """Nothing of a reading refers to itself; to look for that takes a tenth of the time."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
-
-
 def session_of(messages: Iterable[list[Message]]) -> Session:
     """The same of messages that were read elsewhere, some at a time."""
     reading = _Reading()
-    for some in messages:
-        reading.take(some)
-    return reading.session()
+    with closing(reading.persons):
+        for some in messages:
+            reading.take(some)
+        return reading.session()
 
 
 class _Reading:
@@ -90,13 +79,29 @@ class _Reading:
         span = Span(_ms(self.first), _ms(self.last))
         return Session(self.messages, self.by_agent, self.malformed, span, kept, dropped)
 
-    def _take_times(self, stamps: Iterable[object]) -> None:
-        times = [at for at in map(time_of, stamps) if at is not None]
-        if times:
-            first, last = min(times), max(times)
+    def _take_times(self, stamps: list[Any]) -> None:
+        try:  # all of one kind, as nearly always: only the ends are converted
+            given = list(map(datetime.fromisoformat, stamps))
+            ends = [in_utc(min(given)), in_utc(max(given))] if given else []
+        except (TypeError, ValueError, OverflowError):
+            ends = [at for at in map(time_of, stamps) if at is not None]
+        if ends:
+            first, last = min(ends), max(ends)
             self.first = first if self.first is None else min(first, self.first)
             self.last = last if self.last is None else max(last, self.last)
 
 
 def _ms(moment: datetime | None) -> int | None:
     return None if moment is None else int(moment.timestamp() * 1000)
+
+
+@contextmanager
+def _without_collector() -> Iterator[None]:
+    """Nothing of a reading refers to itself; to look for that takes a tenth of the time."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()

@@ -70,12 +70,16 @@ def time_of(stamp: object) -> datetime | None:
     if not isinstance(stamp, str):
         return None
     try:
-        moment = datetime.fromisoformat(stamp)
-        if moment.tzinfo is UTC:
-            return moment
-        return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+        return in_utc(datetime.fromisoformat(stamp))
     except (ValueError, OverflowError):
         return None
+
+
+def in_utc(moment: datetime) -> datetime:
+    """The same moment in UTC, which one without a zone is in already. Raises OverflowError."""
+    if moment.tzinfo is UTC:
+        return moment
+    return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def _size(file: BinaryIO) -> float:

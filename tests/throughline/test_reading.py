@@ -1,6 +1,7 @@
 """A transcript is read block by block, and from its end: nothing of that may show."""
 
 import io
+import json
 import os
 import random
 import threading
@@ -118,6 +119,39 @@ def test_judging_from_the_end_finds_what_judging_everything_finds(most_chars, mo
     wanted = [line for *_, line in sorted(sorted(ranked)[-4:], key=lambda row: row[1:])]
     assert texts(read(lines_of(*rows))) == wanted
     assert len(ranked) > 30
+
+
+@pytest.mark.spec("R-190")
+@pytest.mark.parametrize(
+    ("stamps", "span"),
+    [
+        (
+            ["2026-10-03T16:00:00", "2026-10-03T17:00:00"],
+            "2026-10-03T16:00:00Z → 2026-10-03T17:00:00Z",
+        ),
+        (
+            ["2026-10-03T16:00:00", "2026-10-03T17:00:00+02:00"],
+            "2026-10-03T15:00:00Z → 2026-10-03T16:00:00Z",
+        ),
+        (
+            ["2026-10-03T16:00:00+02:00", "2026-10-03T15:00:00Z"],
+            "2026-10-03T14:00:00Z → 2026-10-03T15:00:00Z",
+        ),
+        (
+            ["0001-01-01T00:00:00+09:00", "2026-10-03T15:00:00Z", 7],
+            "2026-10-03T15:00:00Z → 2026-10-03T15:00:00Z",
+        ),
+        (
+            ["0001-01-01T00:00:00+09:00", "2026-10-03T15:00:00Z"],
+            "2026-10-03T15:00:00Z → 2026-10-03T15:00:00Z",
+        ),
+        (["soon", None], None),
+    ],
+)
+def test_the_span_is_that_of_all_times_that_can_be_read(stamps, span):
+    rows = [{"role": "user", "content": "x", "ts": stamp} for stamp in stamps]
+    session = read("\n".join(map(json.dumps, rows)))
+    assert str(session.span) == (f"Span {span}." if span else "Span unknown.")
 
 
 @pytest.mark.spec("R-194")
