@@ -133,10 +133,11 @@ def check_settings(config_file: str) -> None:
 
 
 def read_marker(text: str) -> tuple[frozenset[str], tuple[str, ...]]:
-    """What a project's `.mash` file switches off, and which of its lines have no effect.
+    """What a project's `.mash` file switches off, and which of its lines are not clear.
 
     Empty, or with a line `off`: all of capture, recall and index. Else lines `key = off`;
-    `#` begins a comment, and no line can switch anything on.
+    `#` begins a comment, and no line can switch anything on. A line that is none of these
+    switches everything off: nobody can tell what it was meant to keep private.
     """
     lines = [line.partition("#")[0].strip() for line in text.lstrip("\ufeff").splitlines()]
     lines = [line for line in lines if line]
@@ -147,7 +148,9 @@ def read_marker(text: str) -> tuple[frozenset[str], tuple[str, ...]]:
         name, equals, value = (part.strip().strip("\"'") for part in line.partition("="))
         key, shown = name.lower(), repr(line[:MARKER_FAULT_CHARS])
         if not equals or key not in MARKER_SWITCHES:
-            faults.append(f"{shown} is none of off, capture = off, recall = off, index = off")
+            off.update(MARKER_SWITCHES)
+            known = "off, capture = off, recall = off, index = off"
+            faults.append(f"{shown} is none of {known}, so everything counts as off")
         elif not is_on(value):
             off.add(key)
             if not is_off(value):

@@ -95,7 +95,7 @@ def list_faults(settings: Settings) -> list[str]:
 
 
 def marker_faults(project: Project | None) -> list[str]:
-    """What in the `.mash` files of a project has no effect."""
+    """What in the `.mash` files of a project is not clear, and what it counts as."""
     roots = dict.fromkeys((project.root, project.place)) if project else ()
     return [f"{os.path.join(r, MARKER)}: {fault}" for r in roots for fault in marker_at(r)[1]]
 
@@ -112,7 +112,7 @@ def named_folder(entry: str) -> str:
 
 
 def marker_at(root: str) -> tuple[frozenset[str], tuple[str, ...]]:
-    """What the `.mash` file in a folder switches off, and what in it has no effect.
+    """What the `.mash` file in a folder switches off, and what in it is not clear.
 
     One that cannot be read, is too long or is a link out of the folder switches everything off:
     nobody can tell what was meant to be left alone.

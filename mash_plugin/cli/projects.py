@@ -11,6 +11,7 @@ from mash_plugin.chats.project import Project, project_of
 from mash_plugin.chats.switches import LISTS, list_faults, marker_faults, what_is_off
 from mash_plugin.cli.tables import lines_of, print_table
 from mash_plugin.config import SWITCHES, Settings, read_settings
+from mash_plugin.errors import InvalidArgument
 from mash_plugin.memory.masking import masking
 from mash_plugin.paths import find_paths
 from mash_plugin.render.text import clean
@@ -35,6 +36,8 @@ def projects(path: str, as_json: bool) -> int:
     Switches are the lists under [projects] in the settings and a file .mash at the project's root,
     which can only switch off.
     """
+    if not os.path.isdir(path):
+        raise InvalidArgument(f"There is no folder {os.path.abspath(path)}.")
     switches = {name: os.environ[name] for name in SWITCHES if name in os.environ}
     settings = read_settings(find_paths(os.environ).config_file, switches)
     told = masking(settings).whole(_told(os.path.abspath(path), settings))

@@ -70,8 +70,8 @@ def _lines(body: dict[str, Any], store_bytes: int) -> list[str]:
     some = _project_lines(body)
     off = [SWITCH_NAMES.get(name, name) for name, is_on in _switches(body).items() if not is_on]
     lines += [_pause_line(pause) for pause in body.get("paused", ())]
-    nothing = "nothing for all projects alike; see above for single ones" if some else "nothing"
-    return [*lines, *some, f"Switched off: {', '.join(off) if off else nothing}"]
+    where = " for all projects" if some else ""
+    return [*lines, *some, f"Switched off{where}: {', '.join(off) or 'nothing'}"]
 
 
 def _pause_line(pause: dict[str, Any]) -> str:

@@ -54,11 +54,11 @@ def check_file(machine: Machine) -> Iterator[Finding]:
 
 
 def check_marker(machine: Machine) -> Iterator[Finding]:
-    """What in the `.mash` file of this project has no effect."""
+    """What in the `.mash` file of this project is not clear."""
     for fault in marker_faults(machine.project):
         path = fault.partition(": ")[0]
-        why = "only what it switches off has an effect"
-        yield Finding("marker-without-effect", "warning", fault, why, edit_line(path))
+        why = "what such a file does not say clearly counts as off"
+        yield Finding("marker-unclear", "warning", fault, why, edit_line(path))
 
 
 def check_switches(machine: Machine) -> Iterator[Finding]:

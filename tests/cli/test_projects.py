@@ -48,6 +48,9 @@ def test_where_nothing_is_off_all_is_on_and_no_daemon_is_needed(fresh: Home) -> 
     done = fresh.mash("projects", str(clone))
     assert [line.split()[-1] for line in done.out.splitlines()[-3:]] == ["on", "on", "on"]
     assert "is no project" in fresh.mash("projects", "/").out
+    gone = fresh.mash("projects", "/nonexistent")
+    assert (gone.code, gone.out) == (1, "")
+    assert gone.err.startswith("mash: There is no folder /nonexistent")
     assert not fresh.mash_home.exists()
 
 

@@ -20,9 +20,10 @@ def test_status_tells_what_is_off_in_the_current_folder(fresh: Home, tmp_path: P
     marker, config = folder / ".mash", fresh.mash_home / "config.toml"
     marker.write_text("capture = off\nrecal = off\n")
     lines = lines_of(fresh, folder)
-    assert f"Switched off in {folder}: saving notes ({marker} says so)" in lines
+    for what in ("saving notes", "records in hooks"):  # nobody knows what `recal` was to mean
+        assert f"Switched off in {folder}: {what} ({marker} says so)" in lines
     assert any(line.startswith(f"PROBLEM in {marker}: 'recal = off'") for line in lines)
-    assert "for all projects alike" in lines[-1]
+    assert lines[-1] == "Switched off for all projects: nothing"
     doctor = fresh.run("sh", "-c", f"cd '{folder}' && mash doctor").out
     assert f"{marker}: 'recal = off'" in " ".join(doctor.split())
     config.write_text(f'[projects]\ndeny = ["{folder}", "github.com/a/b"]\n')

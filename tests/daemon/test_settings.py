@@ -98,7 +98,7 @@ def test_the_status_tells_what_is_off_in_the_askers_project(place: Place) -> Non
     Path(place.paths.config_file).write_text(f'[projects]\nno_index = ["{folder}"]\n')
     status = place.call("status", {"cwd": str(folder)})
     assert status["projects"]["no_index"] == [str(folder)]
-    assert [off["what"] for off in status["here"]["off"]] == ["index", "recall"]
+    assert [off["what"] for off in status["here"]["off"]] == ["index", "capture", "recall", "index"]
     assert str(folder / ".mash") in status["here"]["off"][1]["why"]
     assert "'what = off'" in status["here"]["warnings"][0]
     assert "here" not in place.call("status", {"cwd": "/"})

@@ -40,12 +40,10 @@ def test_a_setting_without_effect_is_named_and_edited(
     assert says in found["what"]
 
 
-def test_a_line_of_a_projects_file_without_effect_is_named_and_edited(
-    home: Home, tmp_path: Path
-) -> None:
+def test_an_unclear_line_of_a_projects_file_is_named_and_edited(home: Home, tmp_path: Path) -> None:
     clone = write_repository(tmp_path / "shop", "git@github.com:acme/shop.git")
     (clone / ".mash").write_text("recal = off\n")
-    found = mend(home, "settings", "marker-without-effect", cwd=clone, env=edit("s/recal/recall/"))
+    found = mend(home, "settings", "marker-unclear", cwd=clone, env=edit("s/recal/recall/"))
     assert "'recal = off'" in found["what"]
     off = named(home, "settings", "project-off", cwd=clone)
     assert off["severity"] == "note"
