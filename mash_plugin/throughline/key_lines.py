@@ -87,8 +87,10 @@ def judge(line: str) -> Found:
 
 def _says(category: str, kinds: frozenset[str]) -> bool:
     """Whether a sentence reads as this; a bare promise needs a time, or must be no mere step."""
+    if f"not-{category}" in kinds:
+        return False
     if category in kinds:
-        return f"not-{category}" not in kinds
+        return True
     if category == "commitment" and "promise" in kinds and "polite" not in kinds:
         return "later" in kinds or not kinds & {"step", "code"}
     return False
