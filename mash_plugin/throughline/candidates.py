@@ -11,7 +11,7 @@ from mash_plugin.throughline import key_lines
 from mash_plugin.throughline.artifacts import MOST_KEY_LINES, KeyLine
 from mash_plugin.throughline.transcript import time_of
 
-MOST_CANDIDATES = 24
+MOST_CANDIDATES = 16
 """Held while reading; four are kept, the others stand in for those that are dropped."""
 FIRST_CHECKED = 8
 """Candidates that are looked for among the person's words at first: enough but for rare cases."""
@@ -39,7 +39,7 @@ class Candidates:
     def add(self, said: list[Said]) -> None:
         """Take in messages of the agent."""
         self._unread += said
-        self._chars += sum([len(text) for _, text, _ in said])
+        self._chars += sum([len(one[1]) for one in said])
         if self._chars >= MOST_CHARS:
             self._judge()
 
