@@ -19,7 +19,9 @@ WIDEST = 100
 SANDBOXED = 4
 A_SECOND = 1.0
 ALL_RECORDS_S = 600.0
-NAMES = "places program disk settings store backups index projects daemon agents".split()
+NAMES = (
+    "places program disk settings store backups index projects daemon throughline agents"
+).split()
 
 
 @click.command()

@@ -17,6 +17,7 @@ from mash_plugin.doctor import (
     projects,
     settings,
     store,
+    throughline,
 )
 from mash_plugin.doctor.finding import ORDER, Finding, Severity
 from mash_plugin.doctor.machine import Machine
@@ -51,6 +52,7 @@ CATEGORIES: dict[str, tuple[Check, ...]] = {
     "index": (index.check_index, index.check_compressed, index.check_queues),
     "projects": (projects.check_scopes,),
     "daemon": (daemon.check_daemon,),
+    "throughline": (throughline.check_throughline,),
     "agents": (agents.check_folder, agents.check_agents, heartbeats.check_heartbeats),
 }
 

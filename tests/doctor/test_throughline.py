@@ -1,0 +1,43 @@
+"""`mash doctor` looks after the working memory that the settings name."""
+
+import json
+import os
+import subprocess
+import sys
+
+
+def doctor(tmp_path, table="", *more):
+    home = tmp_path / "mash"
+    home.mkdir(mode=0o700, exist_ok=True)
+    (home / "config.toml").write_text(table)
+    environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "MASH_HOME": str(home)}
+    return subprocess.run(
+        [sys.executable, "-m", "mash_plugin", "doctor", "--category", "throughline", *more],
+        capture_output=True,
+        text=True,
+        env=environment,
+    )
+
+
+def test_without_the_table_there_is_nothing_to_look_at(tmp_path):
+    done = doctor(tmp_path)
+    assert done.returncode == 0, done
+    assert "names no agent and workspace" in done.stdout
+
+
+def test_with_it_the_settings_the_queue_and_the_store_are_told(tmp_path):
+    table = f'[throughline]\nagent = "crew"\nworkspace = "{tmp_path}/mm"\nworking_compile = true\n'
+    done = doctor(tmp_path, table)
+    assert done.returncode == 0, done
+    assert "MM_WORKING_COMPILE = on" in done.stdout
+    assert "nothing is queued for crew" in done.stdout
+    assert "the store can be read" in done.stdout
+
+
+def test_a_setting_without_meaning_is_an_error(tmp_path):
+    table = '[throughline]\nagent = "crew"\nworkspace = "/w"\nworking_ttl_hours = "x"\n'
+    done = doctor(tmp_path, table, "--json")
+    assert done.returncode == 1
+    (found,) = json.loads(done.stdout)["findings"]
+    assert (found["name"], found["severity"]) == ("throughline-settings", "error")
+    assert "MM_WORKING_TTL_HOURS" in found["what"]
