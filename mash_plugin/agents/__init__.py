@@ -2,16 +2,19 @@
 
 import os
 from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from mash_plugin.agents import claude, codex
-from mash_plugin.agents.events import Agent
 from mash_plugin.config import Settings
 from mash_plugin.paths import passwd_home
 
-AGENTS: dict[str, Agent] = {claude.NAME: claude, codex.NAME: codex}
+if TYPE_CHECKING:  # a hook's first answer needs no transcripts
+    from mash_plugin.agents.events import Agent
+
+AGENTS: "dict[str, Agent]" = {claude.NAME: claude, codex.NAME: codex}
 
 
-def agent_named(name: str) -> Agent | None:
+def agent_named(name: str) -> "Agent | None":
     """The host of that name, or None."""
     return AGENTS.get(name)
 

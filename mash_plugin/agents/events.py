@@ -1,32 +1,10 @@
-"""What the product knows of a host: hook events, transcripts and messages, without its quirks."""
+"""What the product knows of a host: its transcripts and their messages, without its quirks."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
-from mash_plugin.records.model import Author
-
-MessageRole = Literal["user", "assistant", "tool", "system"]
-
-
-class HookEvent(NamedTuple):
-    """One hook call, as both hosts can tell it."""
-
-    agent: str
-    name: str
-    """The host's own event name, such as SessionStart."""
-    session_id: str
-    cwd: str
-    transcript_path: str | None = None
-    source: str | None = None
-    """startup, resume, clear, compact or fork."""
-    prompt: str | None = None
-    files: tuple[str, ...] = ()
-    """Absolute paths that the tool call reads."""
-    tool_use_id: str | None = None
-    agent_id: str | None = None
-    """Set inside a subagent."""
-    is_machine_made: bool = False
-    """The prompt was written by the host or an agent: no reminder for it."""
+from mash_plugin.agents.hook_event import HookEvent
+from mash_plugin.records.model import Author, MessageRole
 
 
 class Message(NamedTuple):

@@ -4,7 +4,7 @@ import json
 import re
 from typing import Any
 
-from mash_plugin.agents.events import HookEvent
+from mash_plugin.agents.hook_event import HookEvent
 from mash_plugin.compact_json import compact_json
 
 CHECK_SESSION = "mash-check"

@@ -6,12 +6,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from mash_plugin.agents import AGENTS, agent_named
-from mash_plugin.agents.events import Agent, TranscriptFile
 from mash_plugin.chats.project import Project, project_of
 from mash_plugin.store.queries import load
 from mash_plugin.store.sqlite import Database
 
 if TYPE_CHECKING:  # the readers take 20 ms to import, and no hook waits for them
+    from mash_plugin.agents.events import Agent, TranscriptFile
     from mash_plugin.chats.mentions import Mentions
     from mash_plugin.chats.report import IndexReport, Progress
     from mash_plugin.chats.settle import Surroundings
@@ -32,7 +32,7 @@ class ChatIndex:
         is_forgotten: Callable[[str, str], bool] = lambda _source, _session: False,
         deny: Callable[[], Sequence[str]] = tuple,
         keep_since: Callable[[int], int] = lambda _now: 0,
-        agent_named: Callable[[str], Agent | None] = agent_named,
+        agent_named: "Callable[[str], Agent | None]" = agent_named,
     ) -> None:
         self.database = database
         self.on_rebuilt: Callable[[str], None] = lambda _: None
@@ -78,7 +78,7 @@ class ChatIndex:
 
         return drop_old(self.database, self._keep_since(now))
 
-    def files_of_chat(self, chat_id: str) -> list[TranscriptFile]:
+    def files_of_chat(self, chat_id: str) -> "list[TranscriptFile]":
         """The transcripts of a chat and of its agents on disk, also of a forgotten one."""
         from mash_plugin.chats.forget import find_chat
 
@@ -131,7 +131,7 @@ class ChatIndex:
 
         return Transcripts(self.database, self._roots, self._is_forgotten, self._agent_named)
 
-    def _refresh(self, file: TranscriptFile, now: int) -> str | None:
+    def _refresh(self, file: "TranscriptFile", now: int) -> str | None:
         from mash_plugin.chats.settle import Settled, settle
 
         around = self._around(now)

@@ -3,9 +3,8 @@
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from mash_plugin.agents.events import MessageRole
 from mash_plugin.chats.project import Project
-from mash_plugin.records.model import Author
+from mash_plugin.records.model import Author, MessageRole
 from mash_plugin.store.queries import load
 from mash_plugin.store.sqlite import Connection, Row
 

@@ -4,10 +4,9 @@ import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from mash_plugin.agents.events import MessageRole
 from mash_plugin.chats.question import Word, terms_of, word_of
 from mash_plugin.chats.ranking import Asked, Exchange, Found, asked_of, ranked
-from mash_plugin.records.model import Author
+from mash_plugin.records.model import Author, MessageRole
 from mash_plugin.store.chats import SQL, json_list, json_rows, quoted
 from mash_plugin.store.sqlite import Connection, Row
 from mash_plugin.tokens import index_text, is_dense

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
-from mash_plugin.agents.events import Agent, HookEvent
+from mash_plugin.agents.hook_event import HookEvent
 from mash_plugin.chats.project import Project
 from mash_plugin.daemon import hook_parts as parts
 from mash_plugin.daemon.lanes import Part
@@ -13,6 +13,9 @@ from mash_plugin.memory.call import Call, Caller
 from mash_plugin.render import context
 from mash_plugin.store.session_rows import CHAT, SessionState
 from mash_plugin.store.sessions import HookState
+
+if TYPE_CHECKING:  # a hook's first answer needs no transcripts
+    from mash_plugin.agents.events import Agent
 
 T = TypeVar("T")
 Undo = list[Callable[[], None]]
@@ -43,7 +46,7 @@ class Hook(NamedTuple):
     """One hook call with what it may do."""
 
     node: HookNode
-    host: Agent
+    host: "Agent"
     event: HookEvent
     call: Call
     session: SessionState

@@ -4,9 +4,10 @@ import time
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import partial
+from typing import TYPE_CHECKING
 
 from mash_plugin.agents import agent_named
-from mash_plugin.agents.events import Agent, HookEvent
+from mash_plugin.agents.hook_event import HookEvent
 from mash_plugin.agents.payload import CHECK_SESSION, CHECK_TEXT, read_payload
 from mash_plugin.chats.project import Project, project_of
 from mash_plugin.chats.switches import is_denied, switched_off
@@ -19,6 +20,9 @@ from mash_plugin.memory.masking import masking
 from mash_plugin.render import context, notes
 from mash_plugin.render.text import shown_bytes
 from mash_plugin.store.session_rows import CHAT
+
+if TYPE_CHECKING:  # a hook's first answer needs no transcripts
+    from mash_plugin.agents.events import Agent
 
 BUDGET_S = 0.1
 PATIENCE = 0.7
@@ -72,7 +76,7 @@ def answer(
 def _prepare(
     node: HookNode,
     name: str,
-    host: Agent,
+    host: "Agent",
     event: HookEvent,
     switches: Mapping[str, str],
     until: float,

@@ -7,7 +7,8 @@ State = Literal["proposed", "accepted", "active", "current", "superseded", "with
 Review = Literal["candidate", "established"]
 Decider = Literal["person", "agent"]
 Purpose = Literal["context", "endorsement", "report", "unknown"]
-Role = Literal["user", "assistant", "tool", "system", "unknown"]
+MessageRole = Literal["user", "assistant", "tool", "system"]
+Role = Literal[MessageRole, "unknown"]
 Author = Literal["person", "inferred", "agent", "automated", "unknown"]
 """Whose words a message holds. `inferred`: an older client left no mark."""
 EvidenceStatus = Literal[

@@ -4,7 +4,7 @@ import os
 from typing import Any
 
 from mash_plugin.agents.claude import NAME
-from mash_plugin.agents.events import HookEvent
+from mash_plugin.agents.hook_event import HookEvent
 from mash_plugin.agents.payload import (
     common_event,
     context_reply,

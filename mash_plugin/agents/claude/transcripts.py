@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-from mash_plugin.agents.events import Message, MessageRole, ReaderState, TranscriptFile
+from mash_plugin.agents.events import Message, ReaderState, TranscriptFile
 from mash_plugin.agents.lines import TWO_OBJECTS, cut_output, derived_id, parse_objects, time_ms
 from mash_plugin.privacy.credentials import cut_title
 from mash_plugin.privacy.own_words import persons_own
 from mash_plugin.privacy.spans import split_private
-from mash_plugin.records.model import Author
+from mash_plugin.records.model import Author, MessageRole
 
 MARKED_SINCE = (2, 1, 195)
 TITLE_LENGTH = 120

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from mash_plugin.agents.codex import NAME
-from mash_plugin.agents.events import HookEvent
+from mash_plugin.agents.hook_event import HookEvent
 from mash_plugin.agents.payload import (
     common_event,
     context_reply,

@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from mash_plugin.agents.codex.parts import is_same, output_of, text_of, typed_parts
-from mash_plugin.agents.events import Message, MessageRole, ReaderState, TranscriptFile
+from mash_plugin.agents.events import Message, ReaderState, TranscriptFile
 from mash_plugin.agents.lines import TWO_OBJECTS, cut_output, derived_id, parse_objects, time_ms
 from mash_plugin.privacy.credentials import cut_title
 from mash_plugin.privacy.own_words import persons_own
 from mash_plugin.privacy.spans import split_private
-from mash_plugin.records.model import Author
+from mash_plugin.records.model import Author, MessageRole
 
 TITLE_LENGTH = 120
 _MESSAGE_ID = re.compile(r"msg_[A-Za-z0-9-]{8,128}")
