@@ -143,7 +143,8 @@ def read_marker(text: str) -> tuple[frozenset[str], tuple[str, ...]]:
     lines = [line for line in lines if line]
     if not lines or any(is_off(line.strip("\"'")) for line in lines):
         return frozenset(MARKER_SWITCHES), ()
-    off, faults = set(), []
+    off: set[str] = set()
+    faults: list[str] = []
     for line in lines:
         name, equals, value = (part.strip().strip("\"'") for part in line.partition("="))
         key, shown = name.lower(), repr(line[:MARKER_FAULT_CHARS])
