@@ -6,8 +6,9 @@ from contextlib import suppress
 
 from mash_plugin import agents
 from mash_plugin.chats.index import ChatIndex
-from mash_plugin.config import SWITCHES, Settings, Tables, read_tables, settings_of
+from mash_plugin.config import SWITCHES, Settings, Tables, settings_of
 from mash_plugin.daemon.clock import now_ms
+from mash_plugin.daemon.kept_settings import read_kept
 from mash_plugin.errors import MashError
 from mash_plugin.memory.call import Call, Caller
 from mash_plugin.memory.windows import Windows
@@ -160,7 +161,8 @@ class Node:
             recheck(self.call(Caller(), now_ms(), {}), [chat_id])
 
     def _read_settings(self, switches: Mapping[str, str]) -> Settings:
-        tables, problem = read_tables(self.paths.config_file)
+        kept = os.path.join(self.paths.run, "settings.json")
+        tables, problem = read_kept(self.paths.config_file, kept)
         if problem is None:
             self._known = tables
         return settings_of(self.paths.config_file, self._known, problem, switches)

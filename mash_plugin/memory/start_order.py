@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from mash_plugin.memory.windows import Files, StartOrder, Window
 from mash_plugin.records.files import mentions_path
 from mash_plugin.records.model import Revision
-from mash_plugin.records.ranking import Placed, StartBoosts, cited_until, standing
+from mash_plugin.records.ranking import Placed, StartBoosts, cited_until, raised
 from mash_plugin.store.records import Head, last_confirmed
 from mash_plugin.store.sqlite import Connection
 
@@ -53,7 +53,7 @@ def _boosted(
         boost = StartBoosts(branch_files.get(record.id), end > now)
         if boost.points:
             boosts[record.id] = boost
-            placed = (standing(record, now, boost.points), record)
+            placed = (raised(placed[0], boost.points), record)
         ordered.append(placed)
     return StartOrder(sorted(ordered), boosts, now, min(ends, default=None))
 

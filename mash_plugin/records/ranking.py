@@ -108,6 +108,12 @@ def standing(record: Ranked, now: int, more_points: int = 0) -> Standing:
     return (record.tier, agents_last, -points, -record.recorded_at, record.id)
 
 
+def raised(place: Standing, points: int) -> Standing:
+    """The place of the same record with more points."""
+    tier, agents_last, minus_points, minus_recorded, record_id = place
+    return (tier, agents_last, minus_points - points, minus_recorded, record_id)
+
+
 def _text_points(window: Sequence[Ranked], terms: Sequence[str]) -> list[int]:
     """0 to 1000 for each record; at least 1 where a word matches."""
     distinct = tuple(dict.fromkeys(terms))
