@@ -1,7 +1,7 @@
-"""Build a versioned environment, point `current` at it, link `mash` and run `mash init`.
+"""Build a versioned environment, point `current` at it, link its commands and run `mash init`.
 
 Called as a file by scripts/install and by `mash upgrade`, with the interpreter to use and what to
-install: a checkout or a wheel. Standard library only, since nothing else is there yet.
+install: a checkout or a wheel. Only the standard library is there yet.
 """
 
 import argparse
@@ -18,10 +18,12 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TextIO
 
 SOURCES = ("mash_plugin", "hooks", "skills", ".claude-plugin", ".codex-plugin")
 FILES = ("pyproject.toml", ".mcp.json", "README.md")
+PROGRAMS = ("mash", "meaning-memory")
+"""What is linked into the person's folder of commands; the first one sets it all up."""
 COMPLETE = ".complete"
 SOURCE = ".source"
 """What an environment was built from; `mash upgrade` looks there for a newer version."""
@@ -37,6 +39,10 @@ FOLLOWED_BY_INIT = (
     ("--no-backfill", "do not offer to review your last chats"),
     ("--dry-run", "say what would be done; change nothing"),
 )
+UNASKED = (
+    "There is no terminal to ask on, so all of this is done unasked, also in the settings of the"
+    " agents; `--no-agents` leaves those alone, `--dry-run` only tells."
+)
 # The start script that pip writes for a path with a space holds the path in double quotes.
 UNQUOTABLE = frozenset('"$`\\\n\r\t')
 OFFLINE = ("connection broken by", "NewConnectionError", "NameResolutionError")
@@ -46,7 +52,7 @@ class Places(NamedTuple):
     """Where everything goes."""
 
     data: Path
-    link: Path
+    commands: Path
     is_given: bool
     """Whether MASH_HOME names the place."""
 
@@ -65,13 +71,15 @@ def main(root: Path, arguments: list[str]) -> None:
     refuse_unusable(places)
     environment = places.data / "envs" / name_of(root)
     if not is_upgrade:
-        print(plan(places, environ, has_agents="--no-agents" not in options), flush=True)
+        say(plan(places, environ, has_agents="--no-agents" not in options))
         options = agreed(options)
     install(environment, root, places, environ, is_upgrade=is_upgrade)
-    command = places.data / "current" / "bin" / "mash"
-    if not is_upgrade and link_command(places.link, command, environ):
-        note_link(places)
-    sys.stdout.flush()
+    folders = noted_folders(places) if is_upgrade else [places.commands]
+    made = [link for folder in folders for link in link_commands(folder, places)]
+    note_links(places, made)
+    if made and not is_upgrade:
+        tell_links(made, environ)
+    command = places.data / "current" / "bin" / PROGRAMS[0]
     then = ["upgrade", "--finish"] if is_upgrade else ["init", *options]
     os.execve(command, [str(command), *then], environ)  # noqa: S606 - no shell is wanted
 
@@ -82,7 +90,7 @@ def install(
     """Have the environment built and let `current` name it: hooks start the old or the new."""
     with only_one(places.data / "envs"):
         if (environment / COMPLETE).exists():
-            print(f"mash is built already: {environment}")
+            say(f"mash is built already: {environment}")
         else:
             build(environment, root, environ)
         (environment / SOURCE).write_text(str(root), "utf-8")
@@ -94,19 +102,23 @@ def install(
 
 def agreed(options: list[str]) -> list[str]:
     """The options, once the person on the terminal agrees; ends here for --dry-run and for no."""
-    is_dry, is_asked = "--dry-run" in options, "--yes" not in options and sys.stdin.isatty()
-    if is_dry or (is_asked and not agrees()):
+    is_dry, is_unasked = "--dry-run" in options, "--yes" in options
+    if not is_dry and not is_unasked and not sys.stdin.isatty():
+        say(UNASKED)
+        return ["--yes", *options]
+    if is_dry or (not is_unasked and not agrees()):
         print("Nothing was changed.")
         sys.exit(0 if is_dry else 1)
-    return options if "--yes" in options or sys.stdin.isatty() else ["--yes", *options]
+    return options
 
 
 def read_options(arguments: list[str]) -> list[str]:
     """The options for `mash init`; ends here for --help and for what it does not know."""
     parser = argparse.ArgumentParser(
         "scripts/install",
-        description="Build mash, link the command into ~/.local/bin and set up every agent found. "
-        "Asks first on a terminal. PYTHON names the interpreter, MASH_HOME another place.",
+        description="Build mash, link its commands into ~/.local/bin and set up every agent found. "
+        "Asks first on a terminal, goes on unasked without one. PYTHON names the interpreter, "
+        "MASH_HOME another place.",
         allow_abbrev=False,
     )
     for name, text in FOLLOWED_BY_INIT:
@@ -124,11 +136,11 @@ def find_places(environ: Mapping[str, str]) -> Places:
     given = environ.get("MASH_HOME")
     if given:
         home = Path(os.path.abspath(given))
-        return Places(home / "data", home / "bin" / "mash", is_given=True)
+        return Places(home / "data", home / "bin", is_given=True)
     if not os.path.isabs(environ["HOME"]):
         fail(f"HOME={environ['HOME']} is no absolute path; correct it and run this again.")
-    link = Path(environ["HOME"], ".local", "bin", "mash")
-    return Places(data_folder(environ), link, is_given=False)
+    commands = Path(environ["HOME"], ".local", "bin")
+    return Places(data_folder(environ), commands, is_given=False)
 
 
 def data_folder(environ: Mapping[str, str]) -> Path:
@@ -178,8 +190,9 @@ def plan(places: Places, environ: Mapping[str, str], *, has_agents: bool) -> str
     path = environ.get("PATH", os.defpath)
     found = [title for name, title in clients if has_agents and shutil.which(name, path=path)]
     agents = f" for {' and '.join(found)}" if found else ""
-    text = f"This builds mash in {places.data} and links {places.link}; `mash init` then sets it"
-    text += f" up{agents}."
+    names = " and ".join(f"`{name}`" for name in PROGRAMS)
+    text = f"This builds mash in {places.data} and links {names} into {places.commands};"
+    text += f" `mash init` then sets it up{agents}."
     if not places.is_given and os.path.realpath(environ["HOME"]) != os.path.realpath(passwd_home()):
         text += f"\nHOME is {environ['HOME']}, but memory is kept once for your account: in "
         text += f"{places.data}. For one apart: MASH_HOME=/path/to/folder scripts/install"
@@ -197,7 +210,9 @@ def agrees() -> bool:
 
 def name_of(root: Path) -> str:
     """VERSION-HASH of the sources and the interpreter: equal sources are built once."""
-    digest = hashlib.sha256(f"{sys.version}\0{sys.executable}\0".encode())
+    # One interpreter has many names: `python3`, `python3.11`, the one of an environment.
+    python = os.path.realpath(getattr(sys, "_base_executable", None) or sys.executable)
+    digest = hashlib.sha256(f"{sys.version}\0{python}\0".encode())
     if root.is_file():  # a wheel: its name holds the version
         digest.update(root.read_bytes())
         return f"{root.name.split('-')[1]}-{digest.hexdigest()[:12]}"
@@ -214,16 +229,19 @@ def name_of(root: Path) -> str:
 
 def build(environment: Path, root: Path, environ: Mapping[str, str]) -> None:
     """Make the environment at its final place: a moved one would not start."""
-    print(f"Building {environment} (this fetches the libraries it needs) ...", flush=True)
+    say(f"Building {environment}: about a minute.")
     shutil.rmtree(environment, ignore_errors=True)
     quiet = {name: value for name, value in environ.items() if name not in NOT_FOR_PIP}
     python = str(environment / "bin" / "python")
     pip = [python, "-I", "-m", "pip", "install", "--quiet", "--no-input"]
     try:
+        say("  Making the environment ...")
         run([sys.executable, "-I", "-m", "venv", str(environment)], quiet)
+        say("  Fetching and installing the libraries, the longest part ...")
         run([*pip, "--disable-pip-version-check", str(root)], quiet)
         # Python 3.11 puts it there; its hook into `site` costs every start of Python 1 ms.
         run([python, "-I", "-m", "pip", "uninstall", "--quiet", "--yes", "setuptools"], quiet)
+        say("  Checking that it starts ...")
         run([str(environment / "bin" / "mash"), "--version"], quiet)
     except BaseException:
         shutil.rmtree(environment, ignore_errors=True)
@@ -277,30 +295,38 @@ def point(link: Path, target: str) -> None:
     temporary.replace(link)
 
 
-def link_command(link: Path, target: Path, environ: Mapping[str, str]) -> bool:
-    """Link `mash` into a folder of the person's, unless something else lies there."""
+def link_commands(folder: Path, places: Places) -> list[Path]:
+    """Link the commands of the newest version into a folder of the person's; those that are."""
+    targets = [places.data / "current" / "bin" / name for name in PROGRAMS]
+    there = [target for target in targets if target.exists()]
+    return [folder / target.name for target in there if link_command(folder / target.name, target)]
+
+
+def link_command(link: Path, target: Path) -> bool:
+    """Link one command, unless something else lies there."""
     if os.path.lexists(link) and not (link.is_symlink() and is_ours(link)):
-        print(
-            f"mash: {link} is not from here and was left alone; the command is {target}",
-            file=sys.stderr,
-        )
+        text = f"mash: {link} is not from here and was left alone; the command is {target}"
+        say(text, sys.stderr)
         return False
     try:
         link.parent.mkdir(parents=True, exist_ok=True)
         point(link, str(target))
     except OSError as error:
-        print(
-            f"mash: no link was made in {link.parent} ({error.strerror}); the command is {target}",
-            file=sys.stderr,
-        )
+        why = f"no link was made in {link.parent} ({error.strerror})"
+        say(f"mash: {why}; the command is {target}", sys.stderr)
         return False
-    on_path = [os.path.realpath(p) for p in environ.get("PATH", os.defpath).split(os.pathsep) if p]
-    if os.path.realpath(link.parent) in on_path:
-        print(f"mash is linked as {link}")
-    else:
-        print(f"mash is linked as {link}, but {link.parent} is not on PATH. Add it, then log in")
-        print(f"again:\n  {path_command(link.parent, environ)}")
     return True
+
+
+def tell_links(links: list[Path], environ: Mapping[str, str]) -> None:
+    """Say which commands there are now, and how they are found where they are not."""
+    folder, names = links[0].parent, " and ".join(link.name for link in links)
+    on_path = [os.path.realpath(p) for p in environ.get("PATH", os.defpath).split(os.pathsep) if p]
+    if os.path.realpath(folder) in on_path:
+        say(f"Linked into {folder}: {names}")
+        return
+    say(f"Linked into {folder}: {names}. But {folder} is not on PATH. Add it, then log in again:")
+    print(f"  {path_command(folder, environ)}", flush=True)
 
 
 def path_command(folder: Path, environ: Mapping[str, str]) -> str:
@@ -319,17 +345,29 @@ def path_command(folder: Path, environ: Mapping[str, str]) -> str:
 
 def is_ours(link: Path) -> bool:
     """Whether this link was made by an installation of mash."""
-    return Path(os.readlink(link)).parts[-3:] == ("current", "bin", "mash")
+    *_, current, folder, name = ("", "", "", *Path(os.readlink(link)).parts)
+    return (current, folder) == ("current", "bin") and name in PROGRAMS
 
 
-def note_link(places: Places) -> None:
-    """Note the link beside the environments: `mash uninstall` may run with another HOME."""
-    file = places.data / "envs" / "links.json"
+def noted_folders(places: Places) -> list[Path]:
+    """The folders that commands were linked into before."""
+    return sorted({link.parent for link in noted_links(places.data)})
+
+
+def noted_links(data: Path) -> list[Path]:
+    """The links that were noted; none where that cannot be read."""
     try:
-        links = {str(link) for link in json.loads(file.read_bytes())}
-    except (OSError, ValueError, TypeError):
-        links = set()
-    file.write_text(json.dumps(sorted({*links, str(places.link)})), "utf-8")
+        links = json.loads((data / "envs" / "links.json").read_bytes())
+    except (OSError, ValueError):
+        return []
+    return [Path(link) for link in links if isinstance(link, str)]
+
+
+def note_links(places: Places, made: list[Path]) -> None:
+    """Note the links beside the environments: `mash uninstall` may run with another HOME."""
+    links = {str(link) for link in (*noted_links(places.data), *made)}
+    if links:
+        (places.data / "envs" / "links.json").write_text(json.dumps(sorted(links)), "utf-8")
 
 
 def drop_unused(envs: Path, current: Path) -> None:
@@ -368,12 +406,20 @@ def only_one(envs: Path) -> Iterator[None]:
 
 
 def fail(message: str) -> None:
-    """End with one line."""
-    print(f"mash: {message}", file=sys.stderr)
+    """End with one message."""
+    say(f"mash: {message}", sys.stderr)
     sys.exit(1)
 
 
+def say(text: str, stream: TextIO | None = None) -> None:
+    """Print a text as all of mash does."""
+    from mash_plugin.wrapping import say as print_wrapped  # needs what is done below
+
+    print_wrapped(text, stream)
+
+
 if __name__ == "__main__":
+    sys.path.append(str(Path(__file__).resolve().parents[1]))  # -I leaves it out
     try:
         main(Path(sys.argv[1]), sys.argv[2:])
     except KeyboardInterrupt:

@@ -12,6 +12,7 @@ from mash_plugin.agents.plugin import PLUGIN_ID, Place, remove_if_empty
 from mash_plugin.cli.completion import remove_completions, written_completions
 from mash_plugin.cli.memo import Memo, drop_memo, memo_of, read_memos
 from mash_plugin.errors import InvalidArgument
+from mash_plugin.installer import PROGRAMS, noted_links
 from mash_plugin.paths import Paths, pin_file
 
 MEMORY = ("records.db", "chats.db", "backups", "reviews", "setup.json")
@@ -55,10 +56,10 @@ def remove_from_agent(paths: Paths, one: InAgent) -> bool:
 
 
 def command_links(paths: Paths) -> list[Path]:
-    """The links to the command that scripts/install made, also under another HOME."""
-    current = Path(paths.data) / "current"
-    links = [_bin(paths) / "mash", *_noted_links(paths)]
-    ours = [k for k in links if k.is_symlink() and os.readlink(k) == f"{current}/bin/mash"]
+    """The links to the commands that scripts/install made, also under another HOME."""
+    data = Path(paths.data)
+    links = [*(_bin(paths) / name for name in PROGRAMS), *noted_links(data)]
+    ours = [k for k in links if k.is_symlink() and _is_command(os.readlink(k), data)]
     return list(dict.fromkeys(ours))
 
 
@@ -167,9 +168,5 @@ def _bin(paths: Paths) -> Path:
     return Path(paths.home) / "bin" if paths.home else Path.home() / ".local" / "bin"
 
 
-def _noted_links(paths: Paths) -> list[Path]:
-    try:
-        links = json.loads((Path(paths.data) / "envs" / "links.json").read_bytes())
-    except (OSError, ValueError):
-        return []
-    return [Path(link) for link in links if isinstance(link, str)]
+def _is_command(target: str, data: Path) -> bool:
+    return target in [f"{data}/current/bin/{name}" for name in PROGRAMS]

@@ -14,7 +14,7 @@ from mash_plugin.agents.commands import run_bounded
 from mash_plugin.doctor.finding import Finding, Repair
 from mash_plugin.doctor.machine import Machine
 from mash_plugin.errors import Internal
-from mash_plugin.installer import COMPLETE, is_unused, point
+from mash_plugin.installer import COMPLETE, PROGRAMS, is_unused, point
 from mash_plugin.wording import counted
 
 INTERPRETER_TIMEOUT_S = 10
@@ -58,19 +58,12 @@ def check_interpreter(machine: Machine) -> Iterator[Finding]:
 
 
 def check_command(machine: Machine) -> Iterator[Finding]:
-    """Which `mash` a person gets who types it."""
-    own = Path(sys.executable).parent / "mash"
-    found = shutil.which("mash", path=machine.environ.get("PATH", os.defpath))
-    if found is None:
-        text = "`mash` is not on PATH"
-        why = "the commands that this and other messages name are not found"
-        yield Finding("command-not-found", "warning", text, why, _path_line(machine, own.parent))
-    elif own.exists() and os.path.realpath(found) != os.path.realpath(own):
-        text = f"the first `mash` on PATH is {found}, not that of this environment, {own}"
-        why = "another version may answer when you type `mash`"
-        yield Finding("command-of-another", "warning", text, why, _path_line(machine, own.parent))
-    else:
-        yield Finding("command", "ok", f"{found}, version {version('mash-plugin')}")
+    """Which `mash` and which `meaning-memory` a person gets who types it."""
+    first, *others = PROGRAMS
+    there = [name for name in others if (Path(sys.executable).parent / name).exists()]
+    found = [_command(machine, name) for name in (first, *there)]
+    # One is enough: the line that helps one command helps all of them.
+    yield next((one for one in found if one.is_problem), found[0])
 
 
 def check_environments(machine: Machine) -> Iterator[Finding]:
@@ -111,6 +104,20 @@ def hook_command(plugin: Path) -> list[str]:
         return shlex.split(groups["SessionStart"][0]["hooks"][0]["command"])
     except (OSError, ValueError, KeyError, IndexError, TypeError):
         return []
+
+
+def _command(machine: Machine, name: str) -> Finding:
+    own = Path(sys.executable).parent / name
+    found = shutil.which(name, path=machine.environ.get("PATH", os.defpath))
+    line = _path_line(machine, own.parent)
+    if found is None:
+        text, why = f"`{name}` is not on PATH", "commands that messages and recipes name fail"
+        return Finding("command-not-found", "warning", text, why, line)
+    if own.exists() and os.path.realpath(found) != os.path.realpath(own):
+        text = f"the first `{name}` on PATH is {found}, not that of this environment, {own}"
+        why = f"another version may answer when you type `{name}`"
+        return Finding("command-of-another", "warning", text, why, line)
+    return Finding("command", "ok", f"{found}, version {version('mash-plugin')}")
 
 
 def _examined(path: str, command: str) -> Finding:

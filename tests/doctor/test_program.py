@@ -5,7 +5,10 @@ import mmap
 import sys
 from pathlib import Path
 
+import pytest
+
 from mash_plugin.doctor import program
+from mash_plugin.installer import PROGRAMS
 from tests.doctor.examined import findings, fix, is_gone, mend, named, shell
 from tests.doctor.machines import machine_at
 from tests.support.homes import Home
@@ -101,6 +104,26 @@ def test_the_folder_that_is_put_on_path_outlives_the_next_upgrade(tmp_path: Path
     (data / "current").symlink_to("envs/1")
     (found,) = program.check_command(machine)
     assert found.next == f'export PATH={data}/current/bin:"$PATH"'
+
+
+def test_each_command_of_this_environment_is_looked_for_on_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An installation that linked `mash` alone leaves the recipes without theirs."""
+    own, linked = tmp_path / "environment", tmp_path / "bin"
+    for folder in (own, linked):
+        folder.mkdir()
+    for name in PROGRAMS:
+        (own / name).touch(0o755)
+    (linked / "mash").symlink_to(own / "mash")
+    monkeypatch.setattr(sys, "executable", str(own / "python"))
+    machine = machine_at(tmp_path, environ={"PATH": str(linked)})
+    (found,) = program.check_command(machine)
+    assert found.name == "command-not-found"
+    assert "`meaning-memory` is not on PATH" in found.what
+    (linked / "meaning-memory").symlink_to(own / "meaning-memory")
+    (found,) = program.check_command(machine)
+    assert found.severity == "ok"
 
 
 def test_another_mash_that_comes_first_is_told(home: Home) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from mash_plugin import installer
 from mash_plugin.cli.pins import planned_paths, write_pins
+from mash_plugin.cli.removal import command_links
 from mash_plugin.paths import find_paths
 from tests.setup.terminals import on_a_terminal
 from tests.support.homes import ROOT, Home, clients_folder
@@ -53,6 +54,10 @@ def test_a_fresh_home_in_an_odd_place_is_installed_twice_upgraded_and_left(tmp_p
         hooks = (data / "marketplace/mash/hooks/hooks.json").read_text()
         assert f"{data}/current/bin/python" in hooks
         assert home.run(str(link), "status").code == 0
+        recipes = home.root / "recipes"  # where cron and systemd look is another folder yet
+        recipes.symlink_to(link.parent / "meaning-memory")
+        assert home.run(str(recipes), "doctor", "--help").code == 0
+        assert home.run(str(link), "upgrade", "--check").code == 0, "a version is new to itself"
         done = run_install(checkout, home, "--no-index", PATH=f"{link.parent}:{SYSTEM_PATH}")
         assert done.returncode == 0, done.stdout + done.stderr
         assert "built already" in done.stdout
@@ -141,9 +146,54 @@ def test_a_foreign_command_of_the_same_name_is_left_alone(
     install: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "mash").write_text("theirs")
-    install.link_command(tmp_path / "mash", tmp_path / "current/bin/mash", {})
+    install.link_command(tmp_path / "mash", tmp_path / "current/bin/mash")
     assert "left alone" in capsys.readouterr().err
     assert (tmp_path / "mash").read_text() == "theirs"
+
+
+def name_by(interpreter: Path) -> str:
+    """The name that an environment made by this interpreter gets."""
+    command = [str(interpreter), "-I", str(ROOT / "mash_plugin/installer.py"), str(ROOT), "--name"]
+    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
+
+
+def test_one_interpreter_names_an_environment_alike_by_whatever_name_it_is_started(
+    tmp_path: Path,
+) -> None:
+    names = [tmp_path / "python3", tmp_path / "python3.99"]
+    for name in names:
+        name.symlink_to(base_python())
+    expected = name_by(Path(base_python()))
+    assert [name_by(name) for name in (*names, Path(sys.executable))] == [expected] * 3
+
+
+def test_every_command_is_linked_and_noted_and_goes_again(
+    install: ModuleType, tmp_path: Path
+) -> None:
+    places = install.find_places({"MASH_HOME": str(tmp_path / "mash")})
+    commands = places.data / "envs/1/bin"
+    commands.mkdir(parents=True)
+    for name in install.PROGRAMS:
+        (commands / name).touch()
+    (places.data / "current").symlink_to("envs/1")
+    elsewhere = tmp_path / "elsewhere"
+    install.note_links(places, install.link_commands(elsewhere, places))
+    assert sorted(os.listdir(elsewhere)) == ["mash", "meaning-memory"]
+    assert install.noted_folders(places) == [elsewhere]
+    paths = find_paths({"MASH_HOME": str(tmp_path / "mash")})
+    assert {link.name for link in command_links(paths)} == set(install.PROGRAMS)
+    (elsewhere / "meaning-memory").unlink()
+    (elsewhere / "meaning-memory").write_text("theirs")
+    assert [link.name for link in command_links(paths)] == ["mash"]
+
+
+def test_a_version_without_a_command_gets_no_dangling_link(
+    install: ModuleType, tmp_path: Path
+) -> None:
+    places = install.find_places({"MASH_HOME": str(tmp_path / "mash")})
+    (places.data / "current/bin").mkdir(parents=True)
+    (places.data / "current/bin/mash").touch()
+    assert [link.name for link in install.link_commands(tmp_path / "bin", places)] == ["mash"]
 
 
 def test_a_place_inside_a_clone_is_refused_before_anything_is_built(
@@ -205,7 +255,7 @@ def test_a_passing_home_is_never_pinned_for_the_account(
     assert find_paths({}).data == str(account / ".local/share/mash")
     places = install.find_places(os.environ)
     assert places.data == account / ".local/share/mash"
-    assert places.link == tmp_path / "passing/.local/bin/mash"
+    assert places.commands == tmp_path / "passing/.local/bin"
     assert "memory is kept once for your account" in install.plan(
         places, dict(os.environ), has_agents=True
     )
@@ -238,7 +288,7 @@ def test_a_command_folder_that_is_a_file_is_told_and_the_command_named(
 ) -> None:
     (tmp_path / "bin").write_text("")
     command = tmp_path / "current/bin/mash"
-    assert not install.link_command(tmp_path / "bin/mash", command, {})
+    assert not install.link_command(tmp_path / "bin/mash", command)
     (line,) = capsys.readouterr().err.splitlines()
     assert str(command) in line
 
@@ -291,7 +341,7 @@ def test_options_are_read_before_anything_is_built(
 def test_no_on_the_terminal_leaves_nothing_behind(home: Home) -> None:
     code, shown = on_a_terminal(home, "n\n", str(ROOT / "scripts/install"))
     assert code == 1
-    assert f"This builds mash in {home.mash_home}/data" in shown
+    assert f"This builds mash in {home.mash_home}/data" in " ".join(shown.split())
     assert "Nothing was changed." in shown
     assert not home.mash_home.exists()
 
@@ -301,6 +351,7 @@ def test_on_a_terminal_init_asks_what_to_set_up(
     install: ModuleType,
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
     is_terminal: bool,
     flags: list[str],
 ) -> None:
@@ -313,6 +364,9 @@ def test_on_a_terminal_init_asks_what_to_set_up(
     install.main(ROOT, ["--no-index", "--personal"])
     ((_command, *words),) = started
     assert words == ["init", *flags, "--no-index", "--personal"]
+    shown = capsys.readouterr().out
+    assert ("done unasked, also in the settings of the agents" in shown) is not is_terminal
+    assert ("`--no-agents` leaves those alone" in shown) is not is_terminal
 
 
 def test_a_named_python_that_is_none_is_an_error(home: Home) -> None:
