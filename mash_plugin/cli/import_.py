@@ -33,6 +33,14 @@ LEFT_OUT = (
     ("forgotten_chats", "chat", "you have forgotten"),
 )
 """Which count of an import → of what, and why they were not taken in."""
+WHOSE = {
+    "export": "They stay another owner's and reach no agent; --as-mine takes them as yours.",
+    "mine": "All of it becomes your own word, whoever wrote it there: agents get it as yours.",
+}
+NOTHING_NEW = (
+    "This is an export of this very store, and nothing in it is new: nothing to do. --yes takes in"
+    " a second set all the same, as another owner's."
+)
 Json = dict[str, Any]
 
 
@@ -136,9 +144,10 @@ def _run(
             click.echo(orjson.dumps(found).decode())
         else:
             show(found)
-        if dry_run or found["already"] or found.get("records") == []:
+        if dry_run or found["already"] or found.get("records") == [] or _is_nothing_new(found):
             return 0
-        require_yes("Take this in?", UNASKED, is_answerable=not as_json)
+        as_own = "Take all of it in as your own word?" if found.get("mode") == "mine" else None
+        require_yes(as_own or "Take this in?", UNASKED, is_answerable=not as_json)
         if "checksum" in found:  # this very file, whatever lies there by now
             request |= {"checksum": found["checksum"]}
     done = run_transfer(method, request)
@@ -165,11 +174,24 @@ def _show_export(found: Json) -> None:
         f"{lead} {counted(counts['records'], 'record')}, {counted(counts['links'], 'link')},"
         f" {counted(counts['chats'], 'chat')} with {counted(counts['messages'], 'message')}."
     )
+    if counts["records"] and found["mode"] in WHOSE:
+        click.echo(WHOSE[found["mode"]])
+    if counts["copies"]:
+        click.echo(f"Of these, {counted(counts['copies'], 'record')} you have as your own already.")
     for name, what, why in LEFT_OUT:
         if counts[name]:
             click.echo(f"Left out: {counted(counts[name], what)} that {why}.")
     if counts["known_chats"]:
         click.echo(f"Known already: {counted(counts['known_chats'], 'chat')}.")
+    if found["dry_run"] and _is_nothing_new(found):
+        click.echo(NOTHING_NEW)
+
+
+def _is_nothing_new(found: Json) -> bool:
+    """Whether an export of this very store holds nothing that it does not hold itself."""
+    counts = found["counts"] if "header" in found else {}
+    is_own = counts.get("is_own_store", False) and found["mode"] == "export"
+    return is_own and counts["records"] == counts["copies"] and not counts["chats"]
 
 
 def _show_memory(found: Json) -> None:

@@ -28,6 +28,7 @@ LEFT_OUT = {
     "conflicted": "another record contradicts it: settle which one holds",
     "stale_evidence": "its source has changed since",
     "inactive": "out of force",
+    "other_owner": "another owner's: it came with an import, which --as-mine would take as yours",
 }
 Json = dict[str, Any]
 

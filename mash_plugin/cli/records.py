@@ -10,6 +10,7 @@ from mash_plugin.cli.asking import call_here, more_of, plain
 from mash_plugin.cli.tables import lines_of, print_table, short_ids, when
 from mash_plugin.render.context import record_labels
 from mash_plugin.render.text import clean, local_date
+from mash_plugin.wording import counted
 
 PAGE = 50
 STATUS_WORDS = {
@@ -61,6 +62,10 @@ def records(
         rows = [(ids[one["id"]], when(one["recorded_at"]), _summary(one)) for one in page]
         print_table(rows, ("ID", "Saved", "Record"))
         click.echo("One with its evidence: mash record ID", err=True)
+    imported = sum("owner" in one for one in found)
+    if imported:
+        own = counted(len(found) - imported, "record")
+        click.echo(f"{own} of yours, {imported} of another owner: those reach no agent.", err=True)
     if following is not None:
         place = f"{offset + 1}-{offset + len(page)} of {len(found)}."
         more = more_of("records", text, {"--here": here, "--all": show_all}, limit, following)
@@ -126,6 +131,8 @@ def kind_words(one: Json) -> str:
         labels.append(STATUS_WORDS[one["status"]])
     if one.get("conflicted"):
         labels.append("contradicted")
+    if one.get("owner"):
+        labels.append("another owner's")
     return clean(f"{one['kind']} ({', '.join(labels)})" if labels else one["kind"])
 
 

@@ -72,6 +72,8 @@ def words_of(told: Json, environ: Mapping[str, str]) -> str:
     without = [word for name, word in names.items() if name in off]
     count = told["records"]
     line = f"{count} record{'' if count == 1 else 's'}"
+    if told["imported"]:
+        line += f" and {told['imported']} of another owner"
     if told["saved_at"] is not None:
         line += f", last saved {_ago(told['now'] - told['saved_at'])}"
     return f"{line} ({', '.join(without)} off)" if without else line

@@ -12,7 +12,7 @@ from mash_plugin.errors import InvalidArgument, MashError
 from mash_plugin.records.model import Scope
 from mash_plugin.store.operations import identity_of
 from mash_plugin.store.pauses import FOR_EVER
-from mash_plugin.store.records import count_live
+from mash_plugin.store.records import count_live, other_owners
 from mash_plugin.store.session_rows import find_sessions
 
 if TYPE_CHECKING:
@@ -74,11 +74,12 @@ def status_line(requests: "Requests", params: Mapping[str, Any]) -> Json:
     settings, project = node.settings({}), project_of(_text(params, "cwd") or "")
     targets = pause_targets(project, _text(params, "session"))
     until = node.hook_state.pauses.until(targets, now)
-    records, saved_at = _saved(node, project_scopes(project))
+    records, saved_at, imported = _saved(node, project_scopes(project))
     return {
         "project": project.identity or project.place if project else None,
         "records": records,
         "saved_at": saved_at,
+        "imported": imported,
         "is_paused": until is not None,
         "paused_until": _shown(until),
         "off": [off.what for off in what_is_off(project, settings)],
@@ -98,13 +99,15 @@ def paused(node: "Node", now: int) -> list[Json]:
     return [{"target": target, "until": _shown(end)} for target, end in ends.items()]
 
 
-def _saved(node: "Node", scopes: list[Scope]) -> tuple[int, int | None]:
-    """How many live records a project has, and when the last one was saved."""
+def _saved(node: "Node", scopes: list[Scope]) -> tuple[int, int | None, int]:
+    """How many live records a project has, when the last was saved, and how many are imported."""
     with node.store.reading() as db:
         owner = identity_of(db).owner
         found = [count_live(db, owner, scope) for scope in scopes]
+        others = other_owners(db, owner)
+        imported = sum(count_live(db, other, scope)[0] for other in others for scope in scopes)
     times = [at for _, at in found if at is not None]
-    return sum(count for count, _ in found), max(times, default=None)
+    return sum(count for count, _ in found), max(times, default=None), imported
 
 
 def _session(node: "Node", name: str, place: str | None, now: int) -> Json:

@@ -12,7 +12,7 @@ from mash_plugin.memory.windows import Window, review_window
 from mash_plugin.records.model import Revision
 from mash_plugin.records.ranking import Placed, boosts
 from mash_plugin.store.operations import identity_of
-from mash_plugin.store.records import Head, load_head
+from mash_plugin.store.records import Head, load_head, other_owners
 from mash_plugin.store.sqlite import Connection
 
 Json = dict[str, Any]
@@ -55,8 +55,9 @@ def _points(placed: Placed, recalled: Recalled, now: int) -> Json:
 
 
 def _left_out(call: Call, db: Connection, ask: Ask, recalled: Recalled) -> Iterator[Json]:
-    """What is never looked at among the newest: contradicted, stale or out of force."""
+    """What is never looked at: contradicted, stale, out of force, or another owner's."""
     owner = identity_of(db).owner
+    others = other_owners(db, owner)
     for scope in dict.fromkeys(ask.scopes):
         window = review_window(db, owner, scope, call.now)
         for _, record in _about(db, window, ask.file):
@@ -65,6 +66,11 @@ def _left_out(call: Call, db: Connection, ask: Ask, recalled: Recalled) -> Itera
             is_conflicted = record.id in window.conflicts
             told = _told(call, db, window.heads[record.id], is_conflicted)
             yield told | {"outcome": "conflicted" if is_conflicted else told["status"]}
+        for other in others:
+            window = review_window(db, other, scope, call.now)
+            for _, record in _about(db, window, ask.file):
+                told = _told(call, db, window.heads[record.id], False)
+                yield told | {"owner": other, "outcome": "other_owner"}
 
 
 def _about(db: Connection, window: Window, file: str | None) -> Iterator[Placed]:

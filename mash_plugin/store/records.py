@@ -164,6 +164,11 @@ def find_live(db: Connection, owner: str, scope: Scope, interpretation_hash: byt
     return get_head(db, row[0]) if row else None
 
 
+def other_owners(db: Connection, owner: str) -> list[str]:
+    """Whose records have come with imports."""
+    return [str(name) for (name,) in db.all(_SQL.other_owners, {"owner_id": owner})]
+
+
 def count_live(db: Connection, owner: str, scope: Scope) -> tuple[int, int | None]:
     """How many live records a scope has, and when the last of them was saved."""
     row = db.one(_SQL.count_live, place_key(owner, scope))

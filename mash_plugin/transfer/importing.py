@@ -117,7 +117,7 @@ def _write(
         with call.chats.database.writing() as chats:
             work = _Import(call, db, chats, reader.again(), mode, reader.checksum)
             work.run()
-            counts |= work.counts()
+            counts |= work.counts() | {"is_own_store": work.is_own_store}
             if is_dry_run:
                 raise _OnlyTried
             failpoint("import_before_commit")
@@ -144,6 +144,7 @@ class _Import:
         if mode == "identity":
             _refuse_used(db)
         self._names = Names(mode, identity_of(db), header["node"], header["owner"])
+        self.is_own_store = header["owner"] == self._names.identity.owner
         gate = Gate(mode == "identity", call.settings.extra_patterns)
         self.records = RecordsIn(db, self._names, gate, self._id)
         takes_hashes = mode == "identity" and chats.one(_SQL.has_shingles) is None
@@ -196,6 +197,7 @@ class _Import:
             "links": records.links,
             "chats": chats.new,
             "messages": chats.messages,
+            "copies": records.copies,
             "known_records": records.known,
             "known_chats": chats.known,
             "same_records": records.same,

@@ -68,7 +68,8 @@ class RecordsIn:
         self._names = names
         self._gate = gate
         self._import_id = import_id
-        self.new = self.known = self.forgotten = self.same = self.links = 0
+        self.new = self.known = self.forgotten = self.same = self.links = self.copies = 0
+        """`copies`: of the new ones, those that the person has as records of their own."""
         self.supersedes: set[str] = set()
         self._gone: set[str] = set()
         """New IDs of records that are left out."""
@@ -127,6 +128,7 @@ class RecordsIn:
                 key = {"hidden_at": line["hidden_at"], "hidden_by": line["hidden_by"]}
                 self._db.run(_SQL.set_hidden, {"record_id": record_id, **key})
             self._drop_if_known(record_id)
+            self.copies += self._is_copy(line["id"], record_id)
         self._line = None
 
     def link(self, here: Numbered) -> None:
@@ -197,6 +199,16 @@ class RecordsIn:
             self._others[record_id] = other[0]
             self.new -= 1
             self.same += 1
+
+    def _is_copy(self, there: str, here: str) -> bool:
+        """Whether another owner's record is the person's own too; both sets stay (R-162)."""
+        if self._names.mode != "export":
+            return False
+        owner = self._names.identity.owner
+        own = get_head(self._db, there)
+        if own is not None and own.owner == owner:
+            return True
+        return self._db.one(_SQL.own_twin, {"record_id": here, "owner_id": owner}) is not None
 
     def _leave_out(self, record_id: str) -> None:
         if self._revision > 1:

@@ -18,6 +18,7 @@ TOLD = {
     "project": "host.example/team/shop",
     "records": 2,
     "saved_at": 1_000,
+    "imported": 0,
     "is_paused": False,
     "paused_until": None,
     "off": [],
@@ -201,6 +202,7 @@ def test_the_status_line_never_fails_and_starts_no_daemon(
 
 def test_the_status_line_says_first_what_keeps_mash_from_working() -> None:
     assert words_of(TOLD, {}) == "2 records, last saved 2 h ago"
+    assert words_of({**TOLD, "imported": 3}, {}).startswith("2 records and 3 of another owner, ")
     assert words_of({**TOLD, "off": ["everything"]}, {}) == "off here"
     assert words_of({**TOLD, "is_paused": True}, {}) == "paused"
     assert words_of({**TOLD, "problem": {"code": "x"}, "is_paused": True}, {}).startswith("PROBLEM")

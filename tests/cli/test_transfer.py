@@ -88,12 +88,42 @@ def test_an_import_is_previewed_asked_for_and_done(told: Home, machine: Home) ->
     code, shown = on_a_terminal(machine, "y\n", "mash", "import", file, "--as-mine")
     assert code == 0, shown
     assert "Took in 1 record" in shown
+    assert "All of it becomes your own word" in shown
+    assert "Take all of it in as your own word? [y/N]" in shown
     assert statements(machine) == [STATEMENT]
     code, shown = on_a_terminal(machine, "", "mash", "import", file, "--as-mine")
     assert code == 0
     assert re.fullmatch(
         r"This was taken in .* \(1 record, import [0-9a-f]{32}\): nothing to do\.\r\n", shown
     )
+
+
+@pytest.mark.spec("R-162")
+def test_what_stays_another_owners_is_named_so_everywhere(told: Home, machine: Home) -> None:
+    file = str(told.home / "mine.gz")
+    told.mash("export", "--out", file)
+    done = machine.mash("import", file, "--yes")
+    assert "They stay another owner's and reach no agent; --as-mine" in done.out
+    listed = machine.mash("records")
+    assert "decision (another owner's)" in listed.out
+    assert "0 records of yours, 1 of another owner: those reach no agent." in listed.err
+    (clone,) = machine.repository("shop")
+    explained = machine.mash("recall", "--explain", cwd=clone)
+    assert "another owner's: it came with an import" in " ".join(explained.out.split())
+    line = machine.run("mash", "statusline", stdin=json.dumps({"cwd": str(clone)}))
+    assert line.out.startswith("mash: 0 records and 1 of another owner")
+
+
+@pytest.mark.spec("R-162")
+def test_ones_own_export_has_nothing_new(told: Home) -> None:
+    told.mash("export", "--out", "mine.gz")
+    code, shown = on_a_terminal(told, "", "mash", "import", "mine.gz")
+    assert code == 0, shown
+    assert "Of these, 1 record you have as your own already." in shown
+    assert "This is an export of this very store, and nothing in it is new" in shown
+    assert len(statements(told)) == 1
+    assert told.mash("import", "mine.gz", "--yes").code == 0
+    assert "1 record of yours, 1 of another owner" in told.mash("records").err
 
 
 def test_nothing_becomes_the_persons_own_without_the_person(told: Home, machine: Home) -> None:

@@ -29,6 +29,10 @@ SELECT min(at) FROM (
 -- The version changes with every change of records and links.
 SELECT CAST(value AS TEXT), version FROM meta, record_version WHERE key = 'owner_id';
 
+-- name: other_owners
+-- Those whose records came with an import.
+SELECT owner_id FROM owners WHERE owner_id <> :owner_id ORDER BY created_at, owner_id;
+
 -- name: review_window
 -- One of the four parts of the index that recall with include_review joins.
 SELECT * FROM heads

@@ -139,6 +139,13 @@ WHERE r.record_id = :record_id AND t.record_id <> r.record_id
   AND t.retired = 0 AND t.hidden_at IS NULL
 ORDER BY t.recorded_at, t.record_id LIMIT 1;
 
+-- name: own_twin
+-- Whether a record of the person says the same.
+SELECT 1 FROM records r JOIN records t USING (scope_kind, scope_value, interpretation_hash)
+WHERE r.record_id = :record_id AND t.owner_id = :owner_id AND t.retired = 0
+  AND t.hidden_at IS NULL
+LIMIT 1;
+
 -- name: set_hidden
 UPDATE records SET hidden_at = :hidden_at, hidden_by = :hidden_by WHERE record_id = :record_id;
 
