@@ -17,7 +17,7 @@ STRETCH_BYTES = 8 * 1024 * 1024
 """A citing call waits until one stretch is stored, some 40 ms, never for a full index."""
 LOG_BYTES = 48 * 1024 * 1024
 """A longer write-ahead log is moved into the file on the way."""
-JOBS_AHEAD = 3
+JOBS_AHEAD = 8
 OWN_BYTES = 2 * 1024 * 1024
 """What is read here while the process has nothing ready: it is asked again some 10 ms later."""
 WORTH_A_PROCESS = 32 * 1024 * 1024

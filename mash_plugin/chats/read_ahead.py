@@ -16,7 +16,7 @@ from mash_plugin.chats.settle import Beginning
 from mash_plugin.chats.stretch import Stretch
 
 PIPE_BYTES = 1024 * 1024
-"""Room for about one stretch, so that the process reads on while this one stores."""
+"""Room for about one stretch: it is then read in few calls."""
 JOB_BYTES = 7_000
 """Longer jobs could fill their pipe while the process waits for room in the other one."""
 END_S = 2.0

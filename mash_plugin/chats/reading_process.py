@@ -8,6 +8,8 @@ import gc
 import os
 import signal
 import sys
+from queue import Queue
+from threading import Thread
 from typing import Any, BinaryIO
 
 import orjson
@@ -19,6 +21,8 @@ from mash_plugin.chats.stretch import From, Stretch, read_stretch
 from mash_plugin.errors import InvalidArgument
 
 LENGTH_BYTES = 8
+FRAMES_AHEAD = 4
+"""Of a megabyte or so each: read while the daemon stores what it has."""
 NICENESS = 10
 NICE_AFTER_S = 20
 """A first index of some gigabytes makes room for whatever else the person does."""
@@ -26,6 +30,25 @@ NICE_AFTER_S = 20
 
 def main(given: BinaryIO, wanted: BinaryIO) -> None:
     """Read what each job names, to its end."""
+    frames: Queue[bytes | None] = Queue(FRAMES_AHEAD)
+    giving = Thread(target=_give, args=(frames, wanted), daemon=True)
+    giving.start()
+    _read(given, frames)
+    frames.put(None)
+    giving.join()
+
+
+def _give(frames: "Queue[bytes | None]", wanted: BinaryIO) -> None:
+    """Write the frames to a pipe that holds less than one of them."""
+    while (frame := frames.get()) is not None:
+        try:
+            wanted.write(frame)
+            wanted.flush()
+        except OSError:  # nobody wants them any more
+            os._exit(1)
+
+
+def _read(given: BinaryIO, frames: "Queue[bytes | None]") -> None:
     for line in given:
         job = orjson.loads(line)
         file = TranscriptFile(job["agent"], job["path"], job["session"], job["is_subagent"])
@@ -36,14 +59,14 @@ def main(given: BinaryIO, wanted: BinaryIO) -> None:
         except InvalidArgument:
             host = None
         if host is None:
-            _send(wanted, None)
+            frames.put(_frame(None))
             continue
         with handle:
             is_finished = False
             while not is_finished:
                 stretch = read_stretch(handle, file, host, at, job["budget"])
                 at, is_finished = stretch.next, stretch.is_finished or stretch.end >= job["size"]
-                _send(wanted, stretch)
+                frames.put(_frame(stretch))
 
 
 def stretch_from_json(data: bytes) -> Stretch | None:
@@ -56,10 +79,9 @@ def stretch_from_json(data: bytes) -> Stretch | None:
     return Stretch(**values)
 
 
-def _send(wanted: BinaryIO, stretch: Stretch | None) -> None:
+def _frame(stretch: Stretch | None) -> bytes:
     data = orjson.dumps(None if stretch is None else _as_json(stretch))
-    wanted.write(len(data).to_bytes(LENGTH_BYTES, "big") + data)
-    wanted.flush()
+    return len(data).to_bytes(LENGTH_BYTES, "big") + data
 
 
 def _as_json(stretch: Stretch) -> dict[str, Any]:
