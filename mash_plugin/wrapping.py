@@ -11,9 +11,14 @@ GLUE = "\0"
 def say(text: str, stream: TextIO | None = None) -> None:
     """Print a text; where no terminal shows it every line stays whole, to be searched."""
     stream = sys.stdout if stream is None else stream
-    if stream.isatty():
-        text = "\n".join(wrapped(text, shutil.get_terminal_size().columns))
-    print(text, file=stream, flush=True)
+    print(fitted(text, stream), file=stream, flush=True)
+
+
+def fitted(text: str, stream: TextIO, room: int = 0) -> str:
+    """The text as it is printed there, with that much room left on every line."""
+    if not stream.isatty():
+        return text
+    return "\n".join(wrapped(text, shutil.get_terminal_size().columns - room))
 
 
 def wrapped(text: str, width: int) -> list[str]:

@@ -6,6 +6,7 @@ import time
 import click
 import orjson
 
+from mash_plugin.cli.main import TellingGroup
 from mash_plugin.paths import find_paths
 from mash_plugin.render.text import clean
 from mash_plugin.wording import counted
@@ -18,7 +19,7 @@ WORDS = {
 }
 
 
-@click.group()
+@click.group(cls=TellingGroup)
 def backup() -> None:
     """Look after the daily backups of the store."""
 

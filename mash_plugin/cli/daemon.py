@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from mash_plugin import client, wire
+from mash_plugin.cli.main import TellingGroup
 from mash_plugin.cli.stopping import DEAF_AFTER_S, end_daemon
 from mash_plugin.errors import DaemonUnavailable, UpgradeNeeded
 from mash_plugin.paths import find_paths
@@ -16,7 +17,7 @@ NOT_REACHABLE = 3
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
-@click.group()
+@click.group(cls=TellingGroup)
 def daemon() -> None:
     """Start, stop or show the process that keeps the memory; agents start it themselves."""
 

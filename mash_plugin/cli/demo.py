@@ -10,6 +10,8 @@ from pathlib import Path
 
 import click
 
+from mash_plugin.cli.main import TellingGroup
+
 AGENT = "bakery-bot"
 NIGHT = (
     ("user", "02:00", "Reorder what runs low, and write down what you did."),
@@ -19,7 +21,7 @@ NIGHT = (
 )
 
 
-@click.group()
+@click.group(cls=TellingGroup)
 def demo() -> None:
     """Show how something works, in a temporary folder; nothing of yours is touched."""
 

@@ -52,8 +52,10 @@ def _show(progress: Progress, told: dict[str, Any] | None) -> None:
 
 
 def _summary(report: dict[str, Any]) -> str:
-    text = f"Chats: {counted(report.get('files', 0), 'file')}, "
-    text += counted(report.get("new_messages", 0), "new message")
+    files, messages = report.get("files", 0), report.get("new_messages", 0)
+    text = "Chats: nothing new"
+    if files or messages:
+        text = f"Chats: {counted(files, 'file')}, {counted(messages, 'new message')}"
     if report.get("lines_skipped"):
         text += f", {report['lines_skipped']} over-long lines left out"
     if report.get("refused"):

@@ -3,12 +3,14 @@
 import json
 import sys
 from contextlib import nullcontext, redirect_stdout
+from pathlib import Path
 from typing import Any
 
 import click
 
 from mash_plugin import client
 from mash_plugin.agents import AGENTS
+from mash_plugin.cli.telling import tell
 from mash_plugin.cli.wizard.plan import Choices, Plan, make_plan, tell_plan
 
 Json = dict[str, Any]
@@ -89,12 +91,12 @@ def _run(choices: Choices, *, dry_run: bool) -> tuple[int, Json | None]:
         return 0, None
     answered = _ask(plan, choices)
     if answered is None:
-        click.echo("Nothing was changed.")
+        tell(_unchanged(plan))
         return 1, None
     try:
         return _act(plan, answered)
     except (KeyboardInterrupt, click.Abort):
-        click.echo("\nWhat is done works; `mash init` goes on from there.", err=True)
+        tell("\nWhat is done works; `mash init` goes on from there.", err=True)
         raise
 
 
@@ -104,8 +106,15 @@ def _ask(plan: Plan, choices: Choices) -> Choices | None:
     try:
         return ask(plan, choices)
     except click.Abort:
-        click.echo("\nNothing was changed.", err=True)
+        tell(f"\n{_unchanged(plan)}", err=True)
         raise
+
+
+def _unchanged(plan: Plan) -> str:
+    """What is so when the person has not gone on; the installer has built the program by then."""
+    if not (Path(plan.paths.data) / "current").exists():
+        return "Nothing was changed."
+    return "Nothing more was changed: mash is installed, and `mash init` goes on from here."
 
 
 def _act(plan: Plan, choices: Choices) -> tuple[int, Json | None]:

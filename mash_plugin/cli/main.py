@@ -10,17 +10,19 @@ import os
 import re
 import signal
 import sys
+from collections.abc import Mapping
 from contextlib import suppress
 from keyword import iskeyword
 from typing import TYPE_CHECKING, NoReturn, TextIO
 
 import click
 
-from mash_plugin.errors import DaemonUnavailable, MashError, Sandboxed
+from mash_plugin.errors import DaemonUnavailable, MashError, Sandboxed, plain_reason
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
+WHOLE_SENTENCE = 1_000
 COMMANDS = {
     "init": ("mash_plugin.cli.init", "Set up the store, the index and every agent found."),
     "status": ("mash_plugin.cli.status", "Show what works and what is switched off."),
@@ -60,17 +62,56 @@ COMMANDS = {
     "consolidate": ("mash_plugin.cli.consolidate", "Store what was captured, or let it expire."),
     "demo": ("mash_plugin.cli.demo", "Show how something works, in a temporary folder."),
     "restore": ("mash_plugin.cli.restore", "Bring the store back from its daily backup."),
-    "backup": ("mash_plugin.cli.backup", "Take what was forgotten out of older backups."),
+    "backup": ("mash_plugin.cli.backup", "Make backups; take out what was forgotten since."),
     "completion": ("mash_plugin.cli.completion", "Complete commands in bash, zsh or fish."),
     "upgrade": ("mash_plugin.cli.upgrade", "Install a newer version in the place of this one."),
     "uninstall": ("mash_plugin.cli.uninstall", "Leave the agents as they were."),
 }
 
+SECTIONS = {
+    "First steps": ("init", "status", "doctor", "demo", "completion", "statusline"),
+    "Reading": ("records", "record", "recall", "log", "dash", "explain-prompt"),
+    "Correcting": (
+        *("establish", "edit", "withdraw", "forget-record", "undo"),
+        *("pause", "projects", "rebind"),
+    ),
+    "Chats": ("search", "chats", "index", "backfill", "forget", "forget-project"),
+    "Moving and keeping": ("export", "import", "backup", "restore"),
+    "Care": ("size", "daemon", "bug-report", "upgrade", "uninstall"),
+    "For programs": ("call", "mcp", "capture-session", "consolidate"),
+}
 
-class LazyGroup(click.Group):
+
+class TellingGroup(click.Group):
+    """Suggests the name that was meant, and lists its commands with whole sentences."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that is named first. Raises UsageError with those that look like it."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError:
+            if args[0].startswith("-"):
+                raise
+            near = _suggestion(args[0], self.list_commands(ctx))
+            raise click.UsageError(f"No such command '{args[0]}'.{near}", ctx) from None
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        rows = []
+        for name in self.list_commands(ctx):
+            command = self.get_command(ctx, name)
+            assert command is not None  # noqa: S101 - it was listed
+            rows.append((name, command.get_short_help_str(WHOLE_SENTENCE)))
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
+
+class LazyGroup(TellingGroup):
     """Imports the module of a command only when that command runs."""
 
     table = COMMANDS
+    sections: Mapping[str, tuple[str, ...]] = SECTIONS
 
     def list_commands(self, _ctx: click.Context) -> list[str]:
         return list(self.table)
@@ -99,8 +140,10 @@ class LazyGroup(click.Group):
         return names + click.Command.shell_complete(self, ctx, incomplete)
 
     def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, text) for name, (_, text) in self.table.items()])
+        widest = max(map(len, self.table))
+        for heading, names in self.sections.items():
+            with formatter.section(heading):
+                formatter.write_dl([(name.ljust(widest), self.table[name][1]) for name in names])
 
 
 EXIT_CODES = """\b
@@ -137,7 +180,7 @@ def end(code: int, program: str = "mash") -> NoReturn:
         sys.stdout.flush()
     except OSError as error:
         if code == 0 and not isinstance(error, BrokenPipeError):
-            _tell(f"standard output: {error}.", 1, program)
+            _tell(f"standard output: {plain_reason(error)}.", 1, program)
         code = code or 1
         _drop(sys.stdout)
     try:
@@ -175,7 +218,9 @@ def run(arguments: list[str], group: click.Group = cli, program: str = "mash") -
     except OSError as error:
         if _is_folder_gone():
             return _tell("the folder you are in is gone; change to one that is there.", 1, program)
-        return _tell(f"{error}. Check that place, then see `{program} doctor`.", 1, program)
+        place = f"{error.filename}: " if error.filename else ""
+        told = f"{place}{plain_reason(error)}. Check that place, then see `{program} doctor`."
+        return _tell(told, 1, program)
     except Exception as error:
         fault = f"something failed inside {program} ({type(error).__name__}: {error})."
         return _tell(f"{fault} See `{program} doctor`.", 1, program)
@@ -217,12 +262,20 @@ def for_people(message: str) -> str:
     return message.replace("the log has", f"{find_paths(os.environ).log} has")
 
 
+def _suggestion(typed: str, names: list[str]) -> str:
+    from difflib import get_close_matches
+
+    near = " or ".join(f"`{name}`" for name in get_close_matches(typed, names))
+    return f" Did you mean {near}?" if near else ""
+
+
 def _tell(message: str, code: int, program: str) -> int:
     from mash_plugin.privacy.credentials import mask
+    from mash_plugin.wrapping import say
 
     one_line = mask(" ".join(for_people(message).split()))
     with suppress(OSError):  # nobody reads it, or there is no room for it
-        print(f"{program}: {one_line}", file=sys.stderr)
+        say(f"{program}: {one_line}", sys.stderr)
     return code
 
 

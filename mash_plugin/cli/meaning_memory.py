@@ -2,6 +2,7 @@
 
 import sys
 from copy import copy
+from types import MappingProxyType
 from typing import NoReturn
 
 import click
@@ -25,6 +26,7 @@ class ThroughlineGroup(LazyGroup):
     """The commands of Throughline alone."""
 
     table = COMMANDS
+    sections = MappingProxyType({"Commands": tuple(COMMANDS)})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The command; its examples name this program, and some of mash's have another meaning."""

@@ -7,6 +7,7 @@ import click
 import orjson
 
 from mash_plugin.agents.hosts import HOSTS
+from mash_plugin.cli.telling import tell
 from mash_plugin.config import OFF_WORDS
 from mash_plugin.paths import find_paths
 from mash_plugin.render.text import clean, local_date
@@ -48,7 +49,7 @@ def status(session: str | None, as_json: bool) -> int:
         click.echo(orjson.dumps(body).decode())
     else:
         for line in _lines(body, report.size_bytes):
-            click.echo(clean(line))
+            tell(clean(line))
     return 1 if body.get("problem") else 0
 
 
@@ -90,18 +91,16 @@ def _show_session(session: str, *, as_json: bool) -> int:
         click.echo(orjson.dumps(body).decode())
         return 0
     one, total = body["session"], body["total"]
-    click.echo(
-        clean(f"Session {one['session_id']} of {one['agent']}, {one['project'] or 'nowhere'}")
-    )
+    tell(clean(f"Session {one['session_id']} of {one['agent']}, {one['project'] or 'nowhere'}"))
     seen = [local_date(one[at]) for at in ("first_seen_at", "last_activity_at")]
-    click.echo(f"First hook {seen[0]}, last hook {seen[1]}")
+    tell(f"First hook {seen[0]}, last hook {seen[1]}")
     rows = [(told["hook"], told["times"], told["bytes"]) for told in body["injected"]]
     rows.append(("in all", total["times"], total["bytes"]))
     print_table(
         [(hook, f"{times:,}", f"{size:,}") for hook, times, size in rows],
         ("Hook", "Notes", "Bytes given to the agent"),
     )
-    click.echo(f"About {-(-total['bytes'] // BYTES_PER_TOKEN):,} tokens.")
+    tell(f"About {-(-total['bytes'] // BYTES_PER_TOKEN):,} tokens.")
     return 0
 
 

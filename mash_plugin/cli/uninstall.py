@@ -22,6 +22,7 @@ from mash_plugin.cli.removal import (
     remove_program,
 )
 from mash_plugin.cli.stopping import free_store
+from mash_plugin.cli.telling import tell
 from mash_plugin.errors import MashError
 from mash_plugin.paths import Paths, find_paths
 
@@ -44,7 +45,7 @@ def uninstall(data: bool, dry_run: bool, yes: bool) -> int:
     if dry_run or not yes:
         _tell_plan(paths, agents, data=data)
     if dry_run:
-        click.echo("Nothing was changed.")
+        tell("Nothing was changed.")
         return 0
     if not yes:
         _ask(paths, data=data)
@@ -52,23 +53,28 @@ def uninstall(data: bool, dry_run: bool, yes: bool) -> int:
     removed = _leave_agents(paths, agents)
     if removed is None:
         # The folder stays: an agent whose settings still name it would fail to load it.
-        click.echo("mash: the rest was left as it is; run `mash uninstall` again then.", err=True)
+        tell("mash: the rest was left as it is; run `mash uninstall` again then.", err=True)
         return 1
     free_store(paths)
     if removed:
         titles = " and ".join(dict.fromkeys(removed))
-        click.echo(f"Restart {titles}, so that the plugin is forgotten.")
+        tell(f"Restart {titles}, so that the plugin is forgotten.")
     elif not had_program:
-        click.echo("Nothing of mash is left in any agent, nor of its program.")
+        tell("Nothing of mash is left in any agent, nor of its program.")
     else:
-        click.echo("mash was set up in no agent.")
+        tell("mash was set up in no agent.")
     if data:
         _remove_data(paths)
     else:
         _tell_what_stays(paths)
     _tell_program(paths)
+    has_folders = bool(program_folders(paths))
+    if has_folders:
+        tell("Removing the program, which takes some seconds ...")
     # Last of all: this very program may be running from there.
     remove_program(paths)
+    if has_folders:
+        tell("Removed.")
     return 0
 
 
@@ -79,21 +85,21 @@ def _leave_agents(paths: Paths, agents: list[InAgent]) -> list[str] | None:
         if not one.is_ours:
             _tell_foreign(one)
             continue
-        click.echo(f"{one.host.TITLE}: removing the plugin ...", err=True)
+        tell(f"{one.host.TITLE}: removing the plugin ...", err=True)
         try:
             if remove_from_agent(paths, one):
                 removed.append(one.host.TITLE)
-                click.echo(f"{one.host.TITLE}: plugin removed from {one.place.config}")
+                tell(f"{one.host.TITLE}: plugin removed from {one.place.config}")
         except (MashError, OSError, ValueError) as error:
             has_failed = True
             text = error.message if isinstance(error, MashError) else f"{error}"
-            click.echo(f"mash: {one.host.TITLE}: {text}", err=True)
+            tell(f"mash: {one.host.TITLE}: {text}", err=True)
     return None if has_failed else removed
 
 
 def _tell_foreign(one: InAgent) -> None:
     command = one.host.remove_command(PLUGIN_ID)
-    click.echo(
+    tell(
         f"{one.host.TITLE}: a plugin named mash from elsewhere is in {one.settings_file}; it was"
         f" left alone. To remove it: {command}"
     )
@@ -102,11 +108,11 @@ def _tell_foreign(one: InAgent) -> None:
 def _tell_plan(paths: Paths, agents: list[InAgent], *, data: bool) -> None:
     lines = list(_plan(paths, agents, data=data))
     if not lines:
-        click.echo("Nothing of mash is left here.")
+        tell("Nothing of mash is left here.")
         return
-    click.echo("This would go:")
+    tell("This would go:")
     for line in lines:
-        click.echo(f"  - {line}")
+        tell(f"  - {line}")
 
 
 def _plan(paths: Paths, agents: list[InAgent], *, data: bool) -> Iterator[str]:
@@ -136,18 +142,18 @@ def _ask(paths: Paths, *, data: bool) -> None:
 
 def _tell_program(paths: Paths) -> None:
     for link in command_links(paths):
-        click.echo(f"Removed the command {link}.")
+        tell(f"Removed the command {link}.")
     for file in completions():
-        click.echo(f"Removed the completion {file}.")
+        tell(f"Removed the completion {file}.")
 
 
 def _tell_what_stays(paths: Paths) -> None:
     mine = _own_places(paths)
     if not mine:
-        click.echo("There is no memory here.")
+        tell("There is no memory here.")
         return
-    click.echo(f"Your memory and settings stay: {', '.join(mine)}.")
-    click.echo("scripts/install uses them again; to remove them for good:")
+    tell(f"Your memory and settings stay: {', '.join(mine)}.")
+    tell("scripts/install uses them again; to remove them for good:")
     click.echo(f"  rm -r {shlex.join(mine)}")
 
 
@@ -167,6 +173,6 @@ def _remove_data(paths: Paths) -> None:
     is_memory = any(file.name.startswith("records.db") for file in files)
     gone = [f"the memory in {paths.data}"] * is_memory
     gone += [paths.config_file] * (Path(paths.config_file) in files)
-    click.echo(f"Removed {' and '.join(gone)}." if gone else "There was no memory to remove.")
+    tell(f"Removed {' and '.join(gone)}." if gone else "There was no memory to remove.")
     for file in foreign_files(paths):
-        click.echo(f"Left alone, since mash did not make it: {file}")
+        tell(f"Left alone, since mash did not make it: {file}")

@@ -17,11 +17,16 @@ import click
 
 from mash_plugin import installer
 from mash_plugin.cli.plugin import launch_of, read_folder, render, source_folder, write_folder
+from mash_plugin.cli.telling import tell
 from mash_plugin.errors import Internal, InvalidArgument, UpgradeNeeded
 from mash_plugin.paths import Paths, find_paths
 
 NAME_TIMEOUT_S = 60
 PACKAGED = "mash_plugin/plugin/"
+UNASKED = (
+    "Upgrading asks nothing: the daemon is replaced, and the plugin of the agents where it has"
+    " changed. `mash upgrade --check` only tells."
+)
 
 
 @click.command()
@@ -33,6 +38,7 @@ def upgrade(source: str | None, check: bool, finish: bool, fits: bool) -> int:
     """Install the version that a checkout or a wheel holds, in the place of this one.
 
     Without CHECKOUT or WHEEL it is the one that this version came from: run `git pull` there first.
+    Nothing is asked; --check only tells.
     The daemon is replaced when its work is done. The plugin's folder is written anew only when it
     has changed; Codex then asks you to review the hooks.
     """
@@ -48,14 +54,14 @@ def upgrade(source: str | None, check: bool, finish: bool, fits: bool) -> int:
     root = _source(source, current)
     name = _name_of(root)
     if name == current.name:
-        click.echo(f"mash {_version(name)} is what {root} holds.")
+        tell(f"mash {_version(name)} is what {root} holds.")
         return 0 if check else _finish(paths)
-    click.echo(f"Installed is {current.name}; {root} holds {name}.")
+    tell(f"Installed is {current.name}; {root} holds {name}.")
     if check:
         _tell_plugin(paths, root)
-        click.echo("`mash upgrade` installs it.")
+        tell("`mash upgrade` installs it.")
         return 1
-    sys.stdout.flush()
+    tell(UNASKED)
     command = [_base_python(), "-I", str(_installer_of(root)), str(root), "--upgrade"]
     os.execv(command[0], command)  # noqa: S606 - this process has done its part
 
@@ -118,7 +124,7 @@ def _tell_plugin(paths: Paths, root: Path) -> None:
     word = (
         "stays as it is: nothing to review" if is_same else "changes: Codex will ask for a review"
     )
-    click.echo(f"The plugin of the agents {word}.")
+    tell(f"The plugin of the agents {word}.")
 
 
 @contextmanager
@@ -163,15 +169,13 @@ def _finish(paths: Paths) -> int:
     plan = Plan(paths, rendered, agents, {})
     done = [one for one in agents if installs(plan, one)]
     installer.drop_unused(Path(paths.data) / "envs", _current(paths))
-    click.echo(f"mash {_version(_current(paths).name)} is installed.")
+    tell(f"mash {_version(_current(paths).name)} is installed.")
     if not done:
         return int(len(done) < len(agents))
     if has_changed or any(one.is_due for one in done):
         for review in dict.fromkeys(one.host.REVIEW for one in done if one.host.REVIEW):
-            click.echo(review)
+            tell(review)
     else:
-        click.echo("The plugin of the agents is the same: nothing to review.")
-    click.echo(
-        f"Restart {titles_of(done)} when it suits you: until then their tools are the former."
-    )
+        tell("The plugin of the agents is the same: nothing to review.")
+    tell(f"Restart {titles_of(done)} when it suits you: until then their tools are the former.")
     return int(len(done) < len(agents))

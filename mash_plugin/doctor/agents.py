@@ -12,7 +12,7 @@ from shlex import quote
 from mash_plugin.agents.hosts import HOSTS, Host
 from mash_plugin.agents.listing import TRIED, Listed, version_from, version_of
 from mash_plugin.agents.plugin import PLUGIN, PLUGIN_ID, Place
-from mash_plugin.doctor.finding import Finding
+from mash_plugin.doctor.finding import Finding, Severity
 from mash_plugin.doctor.machine import Machine
 from mash_plugin.doctor.program import hook_command
 from mash_plugin.doctor.words import edit_line, own_words
@@ -20,6 +20,7 @@ from mash_plugin.errors import MashError
 
 INIT = "mash init"
 RUNS = ("trusted", "managed")
+NOT_REVIEWED = "untrusted"
 
 
 def check_folder(machine: Machine) -> Iterator[Finding]:
@@ -146,7 +147,10 @@ def _check_trust(machine: Machine, host: Host, place: Place) -> Iterator[Finding
         states = ", ".join(sorted({hook.status if hook.is_enabled else "off" for hook in off}))
         text = f"{host.TITLE}: {len(off)} of {len(hooks)} hooks do not run ({states})"
         why = "the agent skips them without a word: nothing is shown and nothing is asked"
-        yield Finding("hooks-off", "error", text, why, host.REVIEW_COMMAND)
+        # Every set up comes by here: the review is the person's next step, not a fault.
+        is_new = all(hook.status == NOT_REVIEWED and hook.is_enabled for hook in off)
+        severity: Severity = "warning" if is_new else "error"
+        yield Finding("hooks-off", severity, text, why, host.REVIEW_COMMAND)
     elif hooks:
         yield Finding("hooks", "ok", f"{host.TITLE}: all {len(hooks)} hooks are trusted")
 

@@ -1,6 +1,6 @@
 """Findings in words for a plain terminal, and as JSON for scripts."""
 
-import textwrap
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -10,6 +10,7 @@ from mash_plugin.doctor.examination import Found, Repaired, worst
 from mash_plugin.doctor.finding import Finding
 from mash_plugin.memory.masking import masking
 from mash_plugin.render.text import clean
+from mash_plugin.wrapping import wrapped
 
 LABELS = {"ok": "ok", "note": "note", "warning": "WARNING", "error": "ERROR"}
 LABEL_WIDTH = 9
@@ -17,6 +18,8 @@ CATEGORY_WIDTH = 10
 INDENT = " " * (LABEL_WIDTH + CATEGORY_WIDTH)
 NARROWEST = 24
 """Columns of text that are left in a very narrow terminal."""
+WORDS = re.compile("`|, ")
+"""In what a person is to do; a command has neither."""
 FORMAT = 1
 
 
@@ -37,7 +40,7 @@ def masked(
 
 def report(found: Sequence[Found], done: Sequence[Repaired], width: int) -> list[str]:
     """Everything for a person: what was repaired, what is found now, and the sum of it."""
-    return [*repair_lines(done), *lines_of(found, width), summary(found)]
+    return [*repair_lines(done), *lines_of(found, width), *wrapped(summary(found), width)]
 
 
 def lines_of(found: Iterable[Found], width: int) -> list[str]:
@@ -48,11 +51,11 @@ def lines_of(found: Iterable[Found], width: int) -> list[str]:
         head = f"{LABELS[finding.severity]:<{LABEL_WIDTH}}{category:<{CATEGORY_WIDTH}}"
         texts = [finding.what, finding.why] if finding.severity != "ok" else [finding.what]
         for text in filter(None, texts):
-            for line in _wrapped(text, room):
+            for line in wrapped(clean(text), room):
                 lines.append(f"{head}{line}".rstrip())
                 head = INDENT
         if finding.next and finding.severity != "ok":
-            lines.append(f"{INDENT}-> {clean(finding.next)}")
+            lines += _next_lines(finding.next, room)
     return lines
 
 
@@ -113,6 +116,12 @@ def _finding_json(found: Found) -> dict[str, Any]:
     }
 
 
-def _wrapped(text: str, room: int) -> list[str]:
-    # A path is never broken: it is there to be copied.
-    return textwrap.wrap(clean(text), room, break_long_words=False, break_on_hyphens=False)
+def _next_lines(advice: str, room: int) -> list[str]:
+    """What helps: a command stays on one line, to be copied, words do not."""
+    told = f"-> {clean(advice)}"
+    if len(told) <= room:
+        return [f"{INDENT}{told}"]
+    if WORDS.search(advice):
+        first, *others = wrapped(told, room)
+        return [f"{INDENT}{first}", *(f"{INDENT}   {line}" for line in others)]
+    return [f"{INDENT}->", clean(advice)]

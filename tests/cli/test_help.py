@@ -7,7 +7,7 @@ import click
 import pytest
 
 from mash_plugin.cli.examples import EXAMPLES
-from mash_plugin.cli.main import COMMANDS, cli, run
+from mash_plugin.cli.main import COMMANDS, SECTIONS, cli, run
 
 TOP = click.Context(cli, info_name="mash", **cli.context_settings)
 
@@ -102,3 +102,32 @@ def test_the_first_page_lists_every_command_and_every_exit_code(
     codes = shown.partition("Exit codes:\n")[2].split("\n\n")[0].splitlines()
     assert [line.split()[0] for line in codes] == ["0", "1", "2", "3", "4", "130"]
     assert max(map(len, shown.splitlines())) <= 80
+
+
+def test_every_command_stands_under_one_heading() -> None:
+    assert sorted(name for names in SECTIONS.values() for name in names) == sorted(COMMANDS)
+
+
+@pytest.mark.parametrize("typed", ["recrods", "backup mak", "daemon sttaus"])
+def test_a_mistyped_command_is_answered_with_what_was_meant(
+    typed: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    meant = {"recrods": "`records`", "backup mak": "`make`", "daemon sttaus": "`status`"}[typed]
+    assert run(typed.split()) == 2
+    said = capsys.readouterr().err
+    assert said.count("Did you mean") == 1
+    assert meant in said
+
+
+def test_what_looks_like_no_command_gets_no_suggestion(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["zzzz"]) == 2
+    assert capsys.readouterr().err == "mash: No such command 'zzzz'. See `mash --help`.\n"
+
+
+@pytest.mark.parametrize("name", ["backup", "daemon", "demo"])
+def test_a_group_tells_in_whole_sentences_what_its_commands_do(name: str) -> None:
+    context = ALL[f"mash {name}"]
+    shown = " ".join(context.command.get_help(context).split())
+    assert isinstance(context.command, click.Group)
+    for inner in context.command.commands.values():
+        assert " ".join((inner.help or "").partition("\n\n")[0].split()) in shown

@@ -42,7 +42,7 @@ from mash_plugin.file_writing import replace_file
 TITLE = "Claude Code"
 REVIEW = ""
 ROOTS_KEY = "claude"
-REVIEW_COMMAND = "set disableAllHooks to false in Claude Code's settings.json"
+REVIEW_COMMAND = "set `disableAllHooks` to false in Claude Code's settings.json"
 MARKETPLACES = "extraKnownMarketplaces"
 PLUGINS = "enabledPlugins"
 DECLINED = "declinedPlugins"

@@ -5,6 +5,8 @@ from dataclasses import replace
 
 import click
 
+from mash_plugin.cli.consent import confirmed
+from mash_plugin.cli.telling import tell
 from mash_plugin.cli.wizard.found import titles_of
 from mash_plugin.cli.wizard.plan import Choices, Plan, personal_at_start
 
@@ -31,9 +33,10 @@ def _ask_rule(plan: Plan) -> bool:
     asking = [one for one in plan.agents if one.is_due and not one.host.may_save(one.place)]
     if not asking:
         return False
-    click.echo(
-        f"\n{titles_of(asking)} will ask you before each save. A rule in its settings stops that:"
-        "\nit covers the tools of mash alone, and `mash uninstall` removes it.",
+    whose = "their" if len(asking) > 1 else "its"
+    tell(
+        f"\n{titles_of(asking)} will ask you before each save. A rule in {whose} settings stops"
+        "\nthat: it covers the tools of mash alone, and `mash uninstall` removes it.",
         err=True,
     )
     return _confirm("Add it?", default=False)
@@ -44,7 +47,7 @@ def _ask_personal(plan: Plan) -> bool | None:
     is_settled = personal_at_start(plan.paths) is not None
     if is_settled or not any(one.is_due for one in plan.agents):
         return None
-    click.echo(
+    tell(
         "\nPreferences that you want everywhere can be shown at the start of every"
         "\nsession: two at most, in all projects.",
         err=True,
@@ -53,4 +56,4 @@ def _ask_personal(plan: Plan) -> bool | None:
 
 
 def _confirm(question: str, *, default: bool) -> bool:
-    return click.confirm(question, default=default, err=True)
+    return confirmed(question, default=default)

@@ -9,12 +9,22 @@ from mash_plugin.backfill.offer import Chosen
 from mash_plugin.backfill.plan import make_plan
 from mash_plugin.backfill.run import Options, Result, run
 from mash_plugin.cli.backfill import backfill_window, summary
+from mash_plugin.cli.consent import confirmed
+from mash_plugin.cli.telling import tell
 from mash_plugin.daemon.clock import now_ms
 from mash_plugin.errors import MashError
 from mash_plugin.paths import Paths
 
 NOBODY = "nobody"
 INTERRUPTED = 130
+NOTHING_LEFT = (
+    "No earlier chat is offered for review: none of the last days is left to be reviewed."
+    " `mash backfill` does it at any time."
+)
+SIGNED_IN_NOWHERE = (
+    "No earlier chat is offered for review: no agent on PATH says that you are signed in. Sign in,"
+    " then run `mash backfill`."
+)
 
 
 def offer_backfill(paths: Paths) -> int:
@@ -41,6 +51,7 @@ def _offer(paths: Paths) -> int:
     reviewers = offer.find_reviewers(paths, os.environ) if plan.of("due") else []
     text = offer.offer_text(reviewers, plan)
     if not text:
+        _tell(f"\n{NOTHING_LEFT if not plan.of('due') else SIGNED_IN_NOWHERE}")
         return 0
     _tell(f"\n{text}")
     chosen = _ask_who(reviewers)
@@ -68,8 +79,8 @@ def _ask_who(reviewers: list[Chosen]) -> Chosen | None:
     if chosen is None:
         return None
     _tell(offer.notice(chosen))
-    return chosen if click.confirm("Review them now?", default=False, err=True) else None
+    return chosen if confirmed("Review them now?") else None
 
 
 def _tell(text: str) -> None:
-    click.echo(text, err=True)
+    tell(text, err=True)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from mash_plugin.agents.payload import CHECK_SESSION, CHECK_TEXT
 from mash_plugin.cli.wizard.found import Found
+from mash_plugin.errors import plain_reason
 
 EVENT = "SessionStart"
 TRIES = 3
@@ -23,7 +24,7 @@ def check_hook(one: Found, marketplace: Path) -> str | None:
     try:
         command = _command(folder / one.host.HOOKS_FILE)
     except (OSError, ValueError, LookupError, TypeError) as error:
-        return f"{folder / one.host.HOOKS_FILE} cannot be read ({error})"
+        return f"{folder / one.host.HOOKS_FILE} cannot be read ({plain_reason(error)})"
     problem = None
     for _ in range(TRIES):
         problem = _run(command, folder)
@@ -55,7 +56,7 @@ def _run(command: str, folder: Path) -> str | None:
                 check=False,
             )
         except (OSError, subprocess.TimeoutExpired) as error:
-            return f"`{command}` did not run ({error})"
+            return f"`{command}` did not run ({plain_reason(error)})"
     if done.returncode != 0:
         said = " ".join(done.stderr.decode("utf-8", "replace").split())[-200:]
         return f"`{command}` ended with {done.returncode}: {said or 'no message'}"

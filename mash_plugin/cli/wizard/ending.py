@@ -3,8 +3,7 @@
 import os
 from typing import Any
 
-import click
-
+from mash_plugin.cli.telling import tell
 from mash_plugin.cli.wizard.check import check_hook
 from mash_plugin.cli.wizard.found import Found, titles_of
 from mash_plugin.cli.wizard.plan import Choices, Plan, captures_sessions
@@ -25,24 +24,24 @@ def tell_end(plan: Plan, choices: Choices, done: Done) -> int:
     if not choices.wants_agents:
         return 0
     if not plan.agents:
-        click.echo("Neither `claude` nor `codex` is on PATH: nothing to install into. Once one is,")
-        click.echo("run `mash init` again and restart the agent.")
+        tell("Neither `claude` nor `codex` is on PATH: nothing to install into. Once one is,")
+        tell("run `mash init` again and restart the agent.")
         return 0
     silent = [one for one in done.working if _is_on(one) and not _answers(one, plan)]
     _tell_record(plan.paths)
     if asking := [one for one in done.changed if not one.host.may_save(one.place)]:
         who = titles_of(asking)
-        click.echo(f"{who} will ask before each save; `mash init --allow-saving` ends that.")
+        tell(f"{who} will ask before each save; `mash init --allow-saving` ends that.")
     for one in done.working:
         _tell_review(one)
     if done.changed and not captures_sessions(plan.paths):
-        click.echo("\nOff unless you want it: working memories of ended sessions, shown where the")
-        click.echo("next one begins. `mash init --capture-sessions` switches them on.")
+        tell("\nOff unless you want it: working memories of ended sessions, shown where the")
+        tell("next one begins. `mash init --capture-sessions` switches them on.")
     if done.changed:
         titles = titles_of(done.changed)
-        click.echo(f"\nRestart {titles} now (end it and start it again), so that mash is loaded.")
+        tell(f"\nRestart {titles} now (end it and start it again), so that mash is loaded.")
     elif not done.has_failed:
-        click.echo("\nNo agent had to be changed; none needs a restart.")
+        tell("\nNo agent had to be changed; none needs a restart.")
     return 1 if done.has_failed or silent else 0
 
 
@@ -53,9 +52,9 @@ def _is_on(one: Found) -> bool:
 def _answers(one: Found, plan: Plan) -> bool:
     problem = check_hook(one, plan.folder)
     if problem is None:
-        click.echo(f"{one.title}: checked, a hook answers.")
+        tell(f"{one.title}: checked, a hook answers.")
         return True
-    click.echo(f"mash: {one.title}: no hook answers: {problem}. See `mash doctor`.", err=True)
+    tell(f"mash: {one.title}: no hook answers: {problem}. See `mash doctor`.", err=True)
     return False
 
 
@@ -64,11 +63,11 @@ def _tell_record(paths: Paths) -> None:
 
     one = _newest(paths, {}) or _newest(paths, {"include_inactive": True})
     if one is None:
-        click.echo(f"\n{EXAMPLE}")
+        tell(f"\n{EXAMPLE}")
         return
-    click.echo(f"\nThe newest record: {kind_words(one)} of {local_date(one['recorded_at'])}")
-    click.echo(f"  {clean(one['statement'])}")
-    click.echo(f"  With its evidence: mash record {clean(one['id'])[:12]}")
+    tell(f"\nThe newest record: {kind_words(one)} of {local_date(one['recorded_at'])}")
+    tell(f"  {clean(one['statement'])}")
+    tell(f"  With its evidence: mash record {clean(one['id'])[:12]}")
 
 
 def _newest(paths: Paths, request: Json) -> Json | None:
@@ -90,7 +89,7 @@ def _tell_review(one: Found) -> None:
         hooks = one.host.hook_trust(one.place, os.environ)
     except MashError:
         if one.is_due and one.host.REVIEW:
-            click.echo(f"\n{advice}")
+            tell(f"\n{advice}")
         return
     if any(hook.status not in ("trusted", "managed") for hook in hooks):
-        click.echo(f"\n{advice}")
+        tell(f"\n{advice}")

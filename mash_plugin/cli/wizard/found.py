@@ -12,6 +12,7 @@ from mash_plugin.agents.plugin import Installed, Place
 from mash_plugin.cli.pins import unseen_roots
 from mash_plugin.cli.progress import size_words
 from mash_plugin.config import read_settings
+from mash_plugin.errors import plain_reason
 from mash_plugin.paths import Paths
 from mash_plugin.wording import counted
 
@@ -86,7 +87,7 @@ def _inspect(paths: Paths, host: Host, place: Place, rendered: Mapping[str, byte
     try:
         return host.inspect(place, Path(paths.marketplace), rendered)
     except OSError as error:
-        return Installed("broken", f"{place.config} cannot be read ({error}).")
+        return Installed("broken", f"{place.config} cannot be read ({plain_reason(error)}).")
 
 
 def _statuses(agent: str, roots: Iterable[str]) -> Iterator[tuple[bool, os.stat_result]]:

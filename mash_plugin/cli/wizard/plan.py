@@ -5,11 +5,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-import click
-
 from mash_plugin.agents.hosts import HOSTS
 from mash_plugin.cli.pins import planned_paths, unseen_roots
 from mash_plugin.cli.plugin import launch_of, render, source_folder
+from mash_plugin.cli.telling import tell
 from mash_plugin.cli.wizard.found import Chats, Found, find_agents, find_chats
 from mash_plugin.config import check_settings, read_settings, read_tables
 from mash_plugin.paths import Paths
@@ -72,19 +71,19 @@ def make_plan(choices: Choices) -> Plan:
 
 def tell_plan(plan: Plan, choices: Choices) -> None:
     """Say what was found, what is so already and what will be done."""
-    click.echo("Found on this machine:")
+    tell("Found on this machine:")
     for line in _found_lines(plan, choices):
-        click.echo(f"  {line}")
+        tell(f"  {line}")
     if settled := list(_settled_lines(plan)):
-        click.echo("\nSet up already:")
+        tell("\nSet up already:")
         for line in settled:
-            click.echo(f"  - {line}")
-    click.echo("\nmash will set up, where it is missing:")
+            tell(f"  - {line}")
+    tell("\nmash will set up, where it is missing:")
     for line in list(_due_lines(plan, choices)) or ["nothing: all of it is there"]:
-        click.echo(f"  - {line}")
+        tell(f"  - {line}")
     if not choices.reviewer:
-        click.echo("Nothing of this leaves your machine.")
-    click.echo("`mash uninstall` leaves the agents as they were.\n")
+        tell("Nothing of this leaves your machine.")
+    tell("`mash uninstall` leaves the agents as they were.\n")
 
 
 def personal_at_start(paths: Paths) -> bool | None:

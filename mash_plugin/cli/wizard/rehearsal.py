@@ -18,6 +18,7 @@ from mash_plugin.cli.pins import (
     unseen_roots,
 )
 from mash_plugin.cli.plugin import write_folder
+from mash_plugin.cli.telling import tell
 from mash_plugin.cli.wizard.found import Found
 from mash_plugin.cli.wizard.plan import Choices, Plan
 from mash_plugin.errors import MashError
@@ -28,14 +29,14 @@ CONTEXT_LINES = 2
 
 def tell_changes(plan: Plan, choices: Choices) -> None:
     """Print every change of a settings file as a difference; nothing outside a copy is written."""
-    click.echo("These settings would change:")
+    tell("These settings would change:")
     with tempfile.TemporaryDirectory(prefix="mash-dry-run-") as folder:
         lines = list(_own_settings(plan, choices, Path(folder)))
         for one in plan.agents:
             lines += _settings_of(plan, choices, one, Path(folder))
     for line in lines or ["  none"]:
         click.echo(mask(line))
-    click.echo("Nothing was changed.")
+    tell("Nothing was changed.")
 
 
 def _own_settings(plan: Plan, choices: Choices, folder: Path) -> Iterator[str]:

@@ -6,8 +6,6 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-import click
-
 from mash_plugin.cli.memo import add_memo
 from mash_plugin.cli.pins import (
     add_roots,
@@ -18,6 +16,7 @@ from mash_plugin.cli.pins import (
     write_pins,
 )
 from mash_plugin.cli.plugin import write_folder
+from mash_plugin.cli.telling import tell
 from mash_plugin.cli.wizard.found import Found, find_agents
 from mash_plugin.cli.wizard.plan import Choices, Plan, personal_at_start
 from mash_plugin.cli.wizard.unbroken import unbroken
@@ -55,7 +54,7 @@ def _set_up(plan: Plan, choices: Choices) -> Done:
     if choices.wants_index:
         from mash_plugin.cli.index import run_index
 
-        click.echo(run_index())
+        tell(run_index())
     if not plan.agents:
         return Done([], [], has_failed=False)
     # Their tool servers run the former version until the agents are started anew.
@@ -75,7 +74,7 @@ def _only_one(paths: Paths) -> Iterator[None]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            click.echo("Another `mash init` is at work; this one waits for it ...", err=True)
+            tell("Another `mash init` is at work; this one waits for it ...", err=True)
             fcntl.flock(lock, fcntl.LOCK_EX)
         yield
     finally:
@@ -90,9 +89,9 @@ def _set_up_store(paths: Paths) -> bool:
     is_upgrade = replace_other_daemon(paths)
     if problem := client.call("ping", {}, paths=paths)["problem"]:
         raise wire.rebuilt(problem)
-    click.echo(f"Store: {paths.store}")
+    tell(f"Store: {paths.store}")
     for root in added:
-        click.echo(f"Chats are also read from {root} (noted in {paths.config_file}).")
+        tell(f"Chats are also read from {root} (noted in {paths.config_file}).")
     return is_upgrade
 
 
@@ -105,7 +104,7 @@ def replace_other_daemon(paths: Paths) -> bool:
     if running is None or running.is_this:
         return False
     end_daemon(paths)
-    click.echo(f"The daemon is replaced; the former was {running.name}.")
+    tell(f"The daemon is replaced; the former was {running.name}.")
     return True
 
 
@@ -115,11 +114,11 @@ def installs(plan: Plan, one: Found) -> bool:
         with unbroken():
             _install_into(plan, one)
     except MashError as error:
-        click.echo(f"mash: {one.title}: {error.message}", err=True)
+        tell(f"mash: {one.title}: {error.message}", err=True)
         return False
     except Exception as error:  # one agent's failure never keeps another from its plugin
         text = f"{type(error).__name__}: {error}"
-        click.echo(f"mash: {one.title}: the plugin was not installed ({text})", err=True)
+        tell(f"mash: {one.title}: the plugin was not installed ({text})", err=True)
         return False
     return True
 
@@ -128,13 +127,13 @@ def _install_into(plan: Plan, one: Found) -> None:
     if one.installed.state == "broken":
         raise InvalidArgument(one.installed.detail)
     if one.is_due:
-        click.echo(f"{one.title}: installing the plugin ...", err=True)
+        tell(f"{one.title}: installing the plugin ...", err=True)
         add_memo(plan.paths, one.place, one.host.note_before(one.place))
         one.host.install(one.place, plan.folder, os.environ)
-        click.echo(f"{one.title}: plugin installed")
+        tell(f"{one.title}: plugin installed")
     else:
         detail = f" ({one.installed.detail})" if one.installed.detail else ""
-        click.echo(f"{one.title}: plugin is {one.installed.state} already{detail}")
+        tell(f"{one.title}: plugin is {one.installed.state} already{detail}")
 
 
 def _allow_saving(working: Iterable[Found]) -> bool:
@@ -145,8 +144,8 @@ def _allow_saving(working: Iterable[Found]) -> bool:
             continue
         try:
             one.host.allow_saving(one.place)
-            click.echo(f"{one.title}: it uses the tools of mash without asking now.")
+            tell(f"{one.title}: it uses the tools of mash without asking now.")
         except MashError as error:
             has_all = False
-            click.echo(f"mash: {one.title}: {error.message}", err=True)
+            tell(f"mash: {one.title}: {error.message}", err=True)
     return has_all

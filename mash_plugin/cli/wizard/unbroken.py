@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-import click
+from mash_plugin.cli.telling import tell
 
 
 @contextmanager
@@ -20,7 +20,7 @@ def unbroken() -> Iterator[None]:
         nonlocal is_asked_to_end
         is_asked_to_end = True
         signal.signal(signal.SIGINT, signal.default_int_handler)
-        click.echo("\nmash: ending after this step; ^C again breaks it off.", err=True)
+        tell("\nmash: ending after this step; ^C again breaks it off.", err=True)
 
     before = signal.signal(signal.SIGINT, note)
     try:
