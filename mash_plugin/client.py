@@ -22,6 +22,7 @@ from mash_plugin.errors import (
     TooLarge,
     UnsafePlace,
     UpgradeNeeded,
+    plain_reason,
 )
 from mash_plugin.paths import Paths, find_paths
 
@@ -93,7 +94,9 @@ def connect(paths: Paths, timeout_s: float) -> socket.socket | None:
             case BlockingIOError():
                 raise DaemonUnavailable("The mash daemon is too busy; try again.") from error
             case OSError():
-                raise DaemonUnavailable(f"The mash daemon cannot be reached: {error}.") from error
+                raise DaemonUnavailable(
+                    f"The mash daemon cannot be reached: {plain_reason(error)}."
+                ) from error
         raise
     return connection
 
@@ -309,7 +312,9 @@ def _connect(connection: socket.socket, paths: Paths) -> None:
 def _forbidden(error: OSError, paths: Paths) -> MashError:
     if error.errno == errno.EPERM:
         return Sandboxed()
-    return UnsafePlace(f"{paths.socket} may not be opened ({error}); see `mash doctor`.")
+    return UnsafePlace(
+        f"{paths.socket} may not be opened ({plain_reason(error)}); see `mash doctor`."
+    )
 
 
 def _take_gate(paths: Paths) -> int | None:
@@ -320,7 +325,7 @@ def _take_gate(paths: Paths) -> int | None:
     except PermissionError as error:
         raise _forbidden(error, paths) from error
     except OSError as error:
-        raise DaemonUnavailable(f"{paths.run} cannot be used: {error}.") from error
+        raise DaemonUnavailable(f"{paths.run} cannot be used: {plain_reason(error)}.") from error
     try:
         fcntl.flock(gate, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

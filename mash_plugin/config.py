@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from mash_plugin.errors import InvalidArgument
+from mash_plugin.errors import InvalidArgument, plain_reason
 
 OFF_WORDS = frozenset({"off", "0", "false", "no"})
 ON_WORDS = frozenset({"on", "1", "true", "yes"})
@@ -105,7 +105,7 @@ def read_tables(config_file: str) -> tuple[Tables | None, str | None]:
     except FileNotFoundError:
         return None, None
     except (OSError, ValueError) as error:
-        return None, f"{config_file}: {error}"
+        return None, f"{config_file}: {plain_reason(error)}"
 
 
 def settings_of(

@@ -314,3 +314,10 @@ class Internal(LocalFailure):
     """Something failed inside mash; the log has the cause. Retry the same operation ID."""
 
     code = "internal"
+
+
+def plain_reason(error: BaseException) -> str:
+    """Why it failed, for people: without Python's number, and without the path told beside it."""
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror[:1].lower() + error.strerror[1:]
+    return str(error)

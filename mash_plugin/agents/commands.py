@@ -6,7 +6,7 @@ import subprocess
 from collections.abc import Mapping
 from contextlib import suppress
 
-from mash_plugin.errors import Internal
+from mash_plugin.errors import Internal, plain_reason
 
 TIMEOUT_S = 10.0
 CHANGE_TIMEOUT_S = 120.0
@@ -27,7 +27,7 @@ def ask(command: list[str], environ: Mapping[str, str], timeout_s: float = TIMEO
     except subprocess.TimeoutExpired:
         raise Internal(f"`{shown(command)}` gave no answer in {timeout_s:g} s.") from None
     except OSError as error:
-        raise Internal(f"`{shown(command)}` did not run ({error}).") from None
+        raise Internal(f"`{shown(command)}` did not run ({plain_reason(error)}).") from None
     if done.returncode != 0:
         output = (done.stderr or done.stdout).decode("utf-8", "replace")
         said = " ".join(output.partition("Stack backtrace:")[0].split())  # Codex adds one

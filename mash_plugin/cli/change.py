@@ -7,6 +7,7 @@ import click
 import orjson
 
 from mash_plugin.cli.asking import plain
+from mash_plugin.cli.consent import confirmed
 from mash_plugin.cli.records import record_rows, state_words
 from mash_plugin.cli.tables import lines_of, print_table, short_ids, when
 from mash_plugin.render.text import clean, local_date
@@ -149,7 +150,7 @@ def _do(told: Json, question: str, **request: str) -> None:
 
 
 def _confirm(question: str) -> None:
-    if not click.confirm(question, default=False, err=True):
+    if not confirmed(question):
         _leave()
 
 
@@ -158,8 +159,10 @@ def _edited(statement: str) -> str | None:
     try:
         return click.edit(statement + "\n", extension=".txt")
     except click.ClickException as error:
+        editor = error.format_message().partition(":")[0]
         raise click.ClickException(
-            f"{error.format_message()}. Name another one in EDITOR, or give --statement."
+            f"The editor {editor!r} could not be started, or failed. Name another one in EDITOR, or"
+            " give --statement."
         ) from None
 
 

@@ -15,9 +15,24 @@ def require_yes(
     """
     if not (is_answerable and sys.stdin.isatty()):
         raise click.UsageError(unasked)
-    if not click.confirm(question, default=False, err=True):
+    if not confirmed(question):
         click.echo(left, err=True)
         click.get_current_context().exit(1)
+
+
+def confirmed(question: str, *, default: bool = False) -> bool:
+    """Ask on the terminal until the answer is yes or no; Enter alone is the default."""
+    while True:
+        hint = "Y/n" if default else "y/N"
+        answer = click.prompt(f"{question} [{hint}]", default="", show_default=False, err=True)
+        match answer.strip().lower():
+            case "":
+                return default
+            case "y" | "yes":
+                return True
+            case "n" | "no":
+                return False
+        click.echo("Please answer y or n.", err=True)
 
 
 def refuse_in_session(what: str) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 import orjson
 
+from mash_plugin.cli.consent import confirmed
 from mash_plugin.cli.tables import UNLIMITED, line_width
 from mash_plugin.errors import Sandboxed
 from mash_plugin.paths import Paths, find_paths
@@ -109,4 +110,4 @@ def _other_daemon(paths: Paths) -> str | None:
 
 
 def _agrees(question: str) -> bool:
-    return sys.stdin.isatty() and click.confirm(question, default=False, err=True)
+    return sys.stdin.isatty() and confirmed(question)

@@ -9,6 +9,7 @@ emptied store would come to the same. Who hides the session could write the stor
 """
 
 import os
+import shlex
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -92,6 +93,11 @@ def import_(
     if file is None:
         raise click.UsageError("name the FILE to import.")
     path = os.path.abspath(file)
+    if not source and file.endswith(".md") and os.path.exists(file):
+        raise click.UsageError(
+            f"{file} is no export. To take in its rules: mash import {shlex.quote(file)} --from"
+            " rules"
+        )
     if source:
         request: Json = {"source": source, "path": path}
         request |= {"scope": scope_of(scope)} if scope else {}

@@ -10,6 +10,7 @@ import orjson
 
 from mash_plugin.cli.consent import refuse_in_session, require_yes
 from mash_plugin.cli.stopping import free_store
+from mash_plugin.cli.telling import tell
 from mash_plugin.errors import LocalFailure
 from mash_plugin.paths import Paths, find_paths
 from mash_plugin.render.text import clean, local_date
@@ -32,6 +33,7 @@ def restore(backup: str | None, is_list: bool, as_json: bool, yes: bool) -> None
     that is not one of the daily ones is refused: it could hold anything.
     """
     from mash_plugin.store.checks import store_report
+    from mash_plugin.store.restore import choose
     from mash_plugin.store.restore import restore as restore_store
 
     paths = find_paths(os.environ)
@@ -40,10 +42,14 @@ def restore(backup: str | None, is_list: bool, as_json: bool, yes: bool) -> None
         return
     if backup is not None and not _is_daily(paths, backup) and not sys.stdin.isatty():
         refuse_in_session(f"{clean(backup)} would replace your memory as a whole")
-    if not yes and store_report(paths).state not in ("missing", "damaged"):
+    report = store_report(paths)
+    if not yes and report.state not in ("missing", "damaged"):
+        backup, held = choose(paths, backup)
+        told = f"{_named(paths, backup)} with {counted(held.counts['records'], 'record')}"
+        now = f"; the store now has {report.counts['records']}" if report.counts else ""
         require_yes(
-            f"{paths.store} is in order. Replace it by the backup?",
-            f"{paths.store} is in order; to replace it by an older state all the same, add --yes.",
+            f"{clean(paths.store)} is in order. Replace it by the {told}{now}?",
+            f"{paths.store} is in order; to replace it by the {told}{now} all the same, add --yes.",
         )
     free_store(paths)
     done = restore_store(paths, backup, time.time_ns() // 1_000_000)
@@ -58,16 +64,25 @@ def _is_daily(paths: Paths, backup: str) -> bool:
     return os.path.dirname(os.path.realpath(backup)) == os.path.realpath(paths.backups)
 
 
+def _named(paths: Paths, backup: str) -> str:
+    """The backup with the moment that it was made: of another file, when it was written."""
+    from mash_plugin.store.backup import backups
+
+    made = {one.path: one.made_at for one in backups(paths.backups)}
+    at = made.get(backup) or int(os.stat(backup).st_mtime * 1_000)
+    return f"backup of {local_date(at)} ({clean(backup)})"
+
+
 def _tell(paths: Paths, done: "Restored") -> None:
-    click.echo(f"Restored {clean(paths.store)} from {clean(done.backup)}.")
+    tell(f"Restored {clean(paths.store)} from {clean(done.backup)}.")
     if done.kept:
-        click.echo(f"What was there before is kept as {clean(done.kept)}.")
+        tell(f"What was there before is kept as {clean(done.kept)}.")
     if done.forgotten_again:
         left_out = counted(done.forgotten_again, "record")
-        click.echo(f"Left out, for it was forgotten since: {left_out}.")
+        tell(f"Left out, for it was forgotten since: {left_out}.")
     if done.forgotten_again is None:
-        click.echo("What was forgotten since that backup may be back: the former store is unread.")
-    click.echo(", ".join(f"{count} {name}" for name, count in done.counts.items()))
+        tell("What was forgotten since that backup may be back: the former store is unread.")
+    tell(", ".join(f"{count} {name}" for name, count in done.counts.items()))
 
 
 def _list(paths: Paths, *, as_json: bool) -> None:
@@ -86,6 +101,6 @@ def _list(paths: Paths, *, as_json: bool) -> None:
         return
     for one in found:
         held = one["problem"] or counted(one["counts"]["records"], "record")
-        click.echo(f"{local_date(one['made_at'])}  {clean(one['path'])}  {clean(held)}")
+        tell(f"{local_date(one['made_at'])}  {clean(one['path'])}  {clean(held)}")
     if not found:
-        click.echo(f"There are no backups in {clean(paths.backups)}.")
+        tell(f"There are no backups in {clean(paths.backups)}.")

@@ -22,7 +22,7 @@ from mash_plugin.doctor import (
 from mash_plugin.doctor.finding import ORDER, Finding, Severity
 from mash_plugin.doctor.machine import Machine
 from mash_plugin.doctor.words import own_words
-from mash_plugin.errors import MashError, Sandboxed
+from mash_plugin.errors import MashError, Sandboxed, plain_reason
 
 Check = Callable[[Machine], Iterator[Finding]]
 CATEGORIES: dict[str, tuple[Check, ...]] = {
@@ -105,7 +105,7 @@ def repair(found: Iterable[Found], may_move: Callable[[str], bool]) -> Iterator[
         except MashError as error:
             yield Repaired(one, False, own_words(error.message))
         except OSError as error:
-            yield Repaired(one, False, f"{error}")
+            yield Repaired(one, False, _told(error))
 
 
 def _safely(check: Check, machine: Machine) -> list[Finding]:
@@ -118,8 +118,13 @@ def _safely(check: Check, machine: Machine) -> list[Finding]:
     except MashError as error:
         found.append(_failed(check, own_words(error.message)))
     except (OSError, apsw.Error) as error:
-        found.append(_failed(check, f"{error}."))
+        found.append(_failed(check, f"{_told(error)}."))
     return found
+
+
+def _told(error: Exception) -> str:
+    place = getattr(error, "filename", None)
+    return f"{place}: {plain_reason(error)}" if place else plain_reason(error)
 
 
 def _failed(check: Check, text: str) -> Finding:

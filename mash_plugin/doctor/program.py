@@ -13,7 +13,7 @@ from pathlib import Path
 from mash_plugin.agents.commands import run_bounded
 from mash_plugin.doctor.finding import Finding, Repair
 from mash_plugin.doctor.machine import Machine
-from mash_plugin.errors import Internal
+from mash_plugin.errors import Internal, plain_reason
 from mash_plugin.installer import COMPLETE, PROGRAMS, is_unused, point
 from mash_plugin.wording import counted
 
@@ -144,7 +144,7 @@ def _run(path: str) -> str:
     except subprocess.TimeoutExpired:
         raise Internal(f"gave no answer in {INTERPRETER_TIMEOUT_S} s") from None
     except OSError as error:
-        raise Internal(f"does not run ({error})") from None
+        raise Internal(f"does not run ({plain_reason(error)})") from None
     said = done.stdout.decode("utf-8", "replace").strip()
     if done.returncode or len(said.split()) != len(("build", "major", "minor")):
         raise Internal("cannot import mash")

@@ -11,7 +11,7 @@ from typing import Annotated, Any, NamedTuple
 
 from pydantic import Field, StringConstraints
 
-from mash_plugin.errors import InvalidArgument
+from mash_plugin.errors import InvalidArgument, plain_reason
 from mash_plugin.protocol.bodies import Request
 from mash_plugin.protocol.requests import Draft
 from mash_plugin.protocol.schemas import input_schema
@@ -106,5 +106,6 @@ def read_review(path: str) -> Review:
         return Review(**json.loads(Path(path).read_bytes()))
     except (OSError, ValueError, TypeError) as error:
         raise InvalidArgument(
-            f"{path} names no review ({error}); `mash backfill` starts reviewers itself."
+            f"{path} names no review ({plain_reason(error)}); `mash backfill` starts"
+            " reviewers itself."
         ) from None

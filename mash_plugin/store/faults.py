@@ -7,7 +7,15 @@ from contextlib import contextmanager
 
 import apsw
 
-from mash_plugin.errors import DiskFull, Internal, MashError, ReadOnly, StoreBusy, StoreDamaged
+from mash_plugin.errors import (
+    DiskFull,
+    Internal,
+    MashError,
+    ReadOnly,
+    StoreBusy,
+    StoreDamaged,
+    plain_reason,
+)
 
 SHM_FULL = apsw.SQLITE_IOERR_SHMSIZE
 """4874: no room for the shared memory file. It hits readers too, on a full disk after a crash."""
@@ -25,9 +33,13 @@ def translated(path: str) -> Iterator[None]:
     except apsw.FullError as error:
         raise DiskFull(disk_message(path)) from error
     except (apsw.ReadOnlyError, apsw.PermissionsError, apsw.CantOpenError) as error:
-        raise ReadOnly(f"{path} cannot be written ({error}); nothing was saved.") from error
+        raise ReadOnly(
+            f"{path} cannot be written ({plain_reason(error)}); nothing was saved."
+        ) from error
     except (apsw.CorruptError, apsw.NotADBError) as error:
-        raise StoreDamaged(f"{path} is damaged ({error}). Run `mash doctor`.") from error
+        raise StoreDamaged(
+            f"{path} is damaged ({plain_reason(error)}). Run `mash doctor`."
+        ) from error
     except (apsw.IOError, apsw.NoMemError) as error:
         number = getattr(error, "extendedresult", 0)
         if number == SHM_FULL:
@@ -46,8 +58,12 @@ def translated_files(path: str) -> Iterator[None]:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise DiskFull(disk_message(path)) from error
         if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
-            raise ReadOnly(f"{path} cannot be written ({error}); nothing was saved.") from error
-        raise Internal(f"{path}: {error}. Nothing was saved.") from error
+            raise ReadOnly(
+                f"{path} cannot be written ({plain_reason(error)}); nothing was saved."
+            ) from error
+        raise Internal(
+            f"{path} cannot be used ({plain_reason(error)}). Nothing was saved."
+        ) from error
 
 
 def is_fatal(error: MashError) -> bool:

@@ -53,7 +53,7 @@ def restore(paths: Paths, backup_path: str | None, now: int, *, wait_s: float = 
         mark = take_mark(paths.store)
         is_done = False
         try:
-            path, wanted = _chosen(paths, backup_path)
+            path, wanted = choose(paths, backup_path)
             part = paths.store + ".restoring"
             marks = _marks_of(paths, part)
             remove_database(part)
@@ -98,7 +98,11 @@ def holding_daemon_lock(paths: Paths, wait_s: float) -> Iterator[None]:
         os.close(fd)
 
 
-def _chosen(paths: Paths, backup_path: str | None) -> tuple[str, Contents]:
+def choose(paths: Paths, backup_path: str | None) -> tuple[str, Contents]:
+    """The backup to restore (the newest good one if None), and what it holds.
+
+    Raises InvalidArgument, StoreDamaged or UpgradeNeeded.
+    """
     if backup_path is None:
         newest = newest_good(paths.backups)
         if newest is None:

@@ -5,7 +5,7 @@ import stat
 from collections.abc import Mapping
 from ipaddress import ip_address
 
-from mash_plugin.errors import InvalidArgument, MashError
+from mash_plugin.errors import InvalidArgument, MashError, plain_reason
 
 FILE = "postgres.dsn"
 SCHEMA = "meaning_memory"
@@ -35,7 +35,9 @@ def read_dsn_file(path: str) -> str:
             mode = os.fstat(file.fileno()).st_mode
             text = file.read(65_536).strip()
     except (OSError, ValueError) as error:
-        raise InvalidArgument(f"The connection file cannot be read: {path} ({error}).") from None
+        raise InvalidArgument(
+            f"The connection file cannot be read: {path} ({plain_reason(error)})."
+        ) from None
     if stat.S_IMODE(mode) & 0o077:
         raise InvalidArgument(
             f"{path} can be read by others and may hold a password. Run: chmod 600 {path}"

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import BinaryIO
 
-from mash_plugin.errors import InvalidArgument
+from mash_plugin.errors import InvalidArgument, plain_reason
 from mash_plugin.paths import is_work_tree
 from mash_plugin.store.failpoint import failpoint
 from mash_plugin.store.faults import translated_files
@@ -24,7 +24,11 @@ def opened(path: str, what: str = "export") -> Iterator[BinaryIO]:
         fd = os.open(path, _READ)
     except (OSError, ValueError) as error:
         is_link = isinstance(error, OSError) and error.errno == errno.ELOOP
-        why = "is a link; name the file itself" if is_link else f"cannot be read ({error})"
+        why = (
+            "is a link; name the file itself"
+            if is_link
+            else f"cannot be read ({plain_reason(error)})"
+        )
         raise InvalidArgument(f"{path} {why}. Nothing was imported.") from error
     found = os.fstat(fd)
     if not stat.S_ISREG(found.st_mode):  # Python makes no file object of a folder

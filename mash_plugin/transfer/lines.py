@@ -133,11 +133,15 @@ class Reader:
     def _read(self) -> bytes:
         try:
             data = self._gzip.readline(LINE_BYTES + 1)
-        except (EOFError, zlib.error, OSError) as error:  # BadGzipFile, or a disk that fails
+        except gzip.BadGzipFile as error:
+            if self._number > 1:
+                raise self._damaged() from error
             raise InvalidArgument(
-                f"Line {self._number}: the file is cut off or damaged ({error}), or no export of"
-                " mash. Nothing was imported."
+                "This is no export of mash, or was cut off or damaged at its very beginning."
+                " Another tool's memory comes in with --from. Nothing was imported."
             ) from error
+        except (EOFError, zlib.error, OSError) as error:
+            raise self._damaged() from error
         if len(data) > LINE_BYTES:
             raise TooLarge(
                 f"Line {self._number} has more than {LINE_BYTES} bytes. Nothing was imported."
@@ -152,6 +156,12 @@ class Reader:
                 " size, which no memory does. Nothing was imported."
             )
         return data
+
+    def _damaged(self) -> InvalidArgument:
+        return InvalidArgument(
+            f"Line {self._number}: the file is cut off or damaged, or cannot be read to its end."
+            " Copy it again, or make the export anew. Nothing was imported."
+        )
 
     def _count(self, kind: str, data: bytes) -> None:
         self.counts[kind] += 1

@@ -8,7 +8,14 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from mash_plugin.chat_ids import chat_id
-from mash_plugin.errors import Forgotten, InvalidArgument, NotFound, RecordsDisabled, TooLarge
+from mash_plugin.errors import (
+    Forgotten,
+    InvalidArgument,
+    NotFound,
+    RecordsDisabled,
+    TooLarge,
+    plain_reason,
+)
 from mash_plugin.memory.call import Call
 from mash_plugin.memory.denied import Denied
 from mash_plugin.memory.drafts import tokens_of
@@ -272,7 +279,9 @@ def _memory_files(folder: str) -> Iterator[tuple[str, str]]:
     try:
         names = sorted(name for name in os.listdir(folder) if name.endswith(".md"))
     except OSError as error:
-        raise InvalidArgument(f"{folder} is no folder that can be read ({error}).") from error
+        raise InvalidArgument(
+            f"{folder} is no folder that can be read ({plain_reason(error)})."
+        ) from error
     if len(names) > MOST_FILES:
         raise TooLarge(f"{folder} holds {len(names)} files; at most {MOST_FILES} are taken in.")
     for name in names:
@@ -286,7 +295,7 @@ def _bytes_of(path: str, most: int) -> bytes:
             data = file.read(most + 1)
         except OSError as error:
             raise InvalidArgument(
-                f"{path} cannot be read ({error}). Nothing was imported."
+                f"{path} cannot be read ({plain_reason(error)}). Nothing was imported."
             ) from error
     if len(data) > most:
         raise TooLarge(f"{path} has more than {most} bytes. Nothing was imported.")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.setup.terminals import on_a_terminal
+from tests.setup.terminals import at_terminal, on_a_terminal
 from tests.support.homes import Home
 
 
@@ -11,6 +11,7 @@ def test_where_nobody_can_be_asked_the_command_is_refused_and_yes_is_named(
     fresh: Home, command: str
 ) -> None:
     fresh.mash("daemon", "start")
+    fresh.mash("backup", "make")
     done = fresh.mash(command)
     assert done.code == 2
     assert "add --yes" in done.err
@@ -19,6 +20,16 @@ def test_where_nobody_can_be_asked_the_command_is_refused_and_yes_is_named(
 
 def test_no_at_the_terminal_leaves_everything_and_says_so(fresh: Home) -> None:
     fresh.mash("daemon", "start")
+    fresh.mash("backup", "make")
     code, shown = on_a_terminal(fresh, "n\n", "mash", "restore")
     assert (code, "Nothing was changed." in shown) == (1, True)
     assert fresh.mash("status").code == 0
+
+
+def test_an_answer_that_is_neither_yes_nor_no_is_asked_for_again(fresh: Home) -> None:
+    fresh.mash("daemon", "start")
+    fresh.mash("backup", "make")
+    command = ("mash", "restore")
+    code, shown = at_terminal(command, fresh.environment, fresh.home, ["sure\n", "n\n"])
+    assert (code, "Please answer y or n." in shown) == (1, True)
+    assert "Error" not in shown

@@ -191,8 +191,17 @@ def test_a_damaged_file_is_refused_in_one_line(told: Home) -> None:
     (told.home / "bad.gz").write_bytes(b"hello")
     done = told.mash("import", "bad.gz", "--yes")
     assert (done.code, done.out) == (1, "")
-    assert done.err.count("\n") == 1
-    assert "Nothing was imported." in done.err
+    assert done.err == (
+        "mash: This is no export of mash, or was cut off or damaged at its very beginning. Another"
+        " tool's memory comes in with --from. Nothing was imported.\n"
+    )
+    gone = told.mash("import", "none.gz", "--yes")
+    path = told.home / "none.gz"
+    said = f"{path} cannot be read (no such file or directory). Nothing was imported."
+    assert gone.err == f"mash: {said}\n"
+    (told.home / "CLAUDE.md").write_text("- Prefer small functions.\n")
+    rules = told.mash("import", "CLAUDE.md", "--yes")
+    assert (rules.code, "mash import CLAUDE.md --from rules" in rules.err) == (2, True)
 
 
 def test_rules_become_candidates_and_are_taken_back(told: Home) -> None:

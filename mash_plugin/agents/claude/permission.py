@@ -12,7 +12,7 @@ from typing import Any
 from mash_plugin.agents import json_text
 from mash_plugin.agents.claude import TOOL_PREFIX
 from mash_plugin.agents.plugin import Before, Place
-from mash_plugin.errors import InvalidArgument
+from mash_plugin.errors import InvalidArgument, plain_reason
 from mash_plugin.file_writing import replace_file
 
 RULE = TOOL_PREFIX.removesuffix("__")
@@ -36,8 +36,8 @@ def allow_saving(place: Place) -> None:
             replace_file(file, json_text.append_item(text, LIST, RULE).encode())
     except (OSError, ValueError) as error:
         raise InvalidArgument(
-            f"{file} cannot take the rule ({error}); it was left alone. Add {RULE!r} to the list"
-            " permissions.allow there yourself."
+            f"{file} cannot take the rule ({plain_reason(error)}); it was left alone. Add"
+            f" {RULE!r} to the list permissions.allow there yourself."
         ) from None
 
 

@@ -12,7 +12,7 @@ import tomlkit
 from tomlkit.exceptions import TOMLKitError
 
 from mash_plugin.agents.plugin import PLUGIN, PLUGIN_ID, Place
-from mash_plugin.errors import InvalidArgument
+from mash_plugin.errors import InvalidArgument, plain_reason
 from mash_plugin.file_writing import replace_file
 
 TABLE = ("plugins", PLUGIN_ID, "mcp_servers", PLUGIN)
@@ -41,7 +41,7 @@ def allow_saving(place: Place) -> None:
         replace_file(file, (_extended(text) if table else _appended(text)).encode())
     except (OSError, ValueError, TOMLKitError) as error:
         raise InvalidArgument(
-            f"{file} cannot take the setting ({error}); it was left alone. Write"
+            f"{file} cannot take the setting ({plain_reason(error)}); it was left alone. Write"
             f' {KEY} = "{VALUE}" under {HEADER} there yourself.'
         ) from None
 

@@ -39,7 +39,7 @@ from mash_plugin.agents.plugin import (
     sha256_of,
     user_home,
 )
-from mash_plugin.errors import Internal, InvalidArgument
+from mash_plugin.errors import Internal, InvalidArgument, plain_reason
 from mash_plugin.file_writing import replace_file
 
 TITLE = "Codex"
@@ -192,7 +192,8 @@ def _hooks_list(client: str, folder: str, environ: Mapping[str, str]) -> list[di
                 end_group(process.pid)
     except (OSError, ValueError, KeyError) as error:  # also of closing a pipe that broke
         raise Internal(
-            f"`codex app-server` gave no list of hooks ({error}). Type /hooks in codex."
+            f"`codex app-server` gave no list of hooks ({plain_reason(error)}). Type"
+            " /hooks in codex."
         ) from None
 
 
@@ -356,7 +357,8 @@ def _text(place: Place) -> str:
         return ""
     except (OSError, ValueError) as error:
         raise InvalidArgument(
-            f"{_file(place)} cannot be read ({error}); it was left alone.", file=str(_file(place))
+            f"{_file(place)} cannot be read ({plain_reason(error)}); it was left alone.",
+            file=str(_file(place)),
         ) from None
 
 
