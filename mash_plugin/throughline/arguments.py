@@ -18,7 +18,7 @@ def checked(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> Json:
         raise InvalidArgument(
             f"{unknown[0]!r:.100} is no argument of this tool; there are: {known}."
         )
-    missing = [name for name in schema.get("required", ()) if name not in arguments]
+    missing = [name for name in schema.get("required", ()) if arguments.get(name) is None]
     if missing:
         raise InvalidArgument(f"{missing[0]!r} is required.")
     found: Json = {name: rule["default"] for name, rule in properties.items() if "default" in rule}

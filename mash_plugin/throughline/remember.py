@@ -29,9 +29,7 @@ def remember(workspace: str, agent: str, memo: Memo, now: int) -> bool:
 
     Raises CredentialText: what looks like a credential is refused whole, never masked.
     """
-    kind = credential_kind(memo.text)
-    if kind is not None:
-        raise CredentialText(f"The text holds a credential ({kind}); say it without.")
+    _refuse_credentials(memo)
     artifact = Artifact(KEY, memo.category, memo.significance, memo.text, None)
     entry = Entry(
         agent=agent,
@@ -49,3 +47,10 @@ def remember(workspace: str, agent: str, memo: Memo, now: int) -> bool:
             return False
     queue.put(workspace, entry)
     return True
+
+
+def _refuse_credentials(memo: Memo) -> None:
+    for name in ("text", "category", "session", "channel", "status"):
+        kind = credential_kind(getattr(memo, name) or "")
+        if kind is not None:
+            raise CredentialText(f"The {name} holds a credential ({kind}); say it without.")

@@ -108,4 +108,4 @@ def _cell(text: str) -> str:
 
 
 def _one_line(text: str) -> str:
-    return " ".join(text.splitlines()) if len(text.splitlines()) > 1 else text
+    return " ".join(text.splitlines())

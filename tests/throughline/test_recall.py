@@ -186,7 +186,10 @@ def test_an_agent_remembers_in_a_session_and_numbers_are_given(drained):
         ("mm_remember", {"text": ""}, "text has 0 characters"),
         ("mm_remember", {"text": "x\x00"}, "NUL"),
         ("mm_compile_memory", {}, "There is no tool"),
-        ("mm_remember", {"text": f"The key is {SECRET}."}, "credential"),
+        ("mm_remember", {"text": f"The key is {SECRET}."}, "text holds a credential"),
+        ("mm_remember", {"text": "x", "category": SECRET}, "category holds a credential"),
+        ("mm_remember", {"text": "x", "session_id": SECRET}, "session holds a credential"),
+        ("mm_remember", {"text": None}, "'text' is required"),
     ],
 )
 def test_a_wrong_call_is_told_with_the_field(workspace, tool, arguments, why):
@@ -196,6 +199,12 @@ def test_a_wrong_call_is_told_with_the_field(workspace, tool, arguments, why):
     assert why in json.loads(done.out)["error"]["message"]
     assert SECRET not in done.out
     assert workspace.queued == []
+
+
+def test_a_line_end_in_a_category_breaks_no_table(drained):
+    drained.call("mm_remember", text="Zephyr pays by post.", category="note\n")
+    drained.drain()
+    assert "| note | 2026-10-03 | Zephyr pays by post. |" in drained.call("mm_search")
 
 
 @both
