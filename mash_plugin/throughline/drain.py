@@ -114,6 +114,10 @@ def _drain_batch(db: "Database", workspace: str, names: Sequence[str]) -> Draine
             except InvalidArgument as error:
                 total = _added(total, _set_aside(workspace, name, error))
                 continue
+            except PermissionError as error:
+                fault = f"{name} stays queued: {error.strerror}; whose file is it?"
+                total = _added(total, Drained(failed=1, faults=(fault,)))
+                continue
             try:
                 with db.transaction():
                     total = _added(total, _store(db, entry))

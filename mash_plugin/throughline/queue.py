@@ -8,6 +8,7 @@ once. Below `stored/` lies what the last drain of each session stored, as digest
 
 import errno
 import os
+import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 
@@ -53,17 +54,28 @@ def put(workspace: str, entry: Entry) -> None:
 
 def read(workspace: str, name: str) -> Entry:
     """The entry of that name. Raises InvalidArgument for one that no program of ours wrote."""
-    with open(os.path.join(workspace, FOLDER, name), "rb", buffering=0) as file:
-        # To ask for a megabyte costs a megabyte, however little there is.
-        size = os.fstat(file.fileno()).st_size
-        data = file.read(min(size, LARGEST_ENTRY) + 1)
     try:
+        data = _data(os.path.join(workspace, FOLDER, name))
         entry = decoded(data)
         if not name.startswith(_prefix(entry)):
             raise ValueError("it does not belong to the agent and session of its name")
     except ValueError as error:
         raise InvalidArgument(f"The queue's entry {name} cannot be read ({error}).") from None
     return entry
+
+
+def _data(place: str) -> bytes:
+    """What an entry's file holds. Raises ValueError for what is no file, such as a folder."""
+    # A named pipe would keep whoever opens it waiting.
+    handle = os.open(place, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        found = os.fstat(handle)
+        if not stat.S_ISREG(found.st_mode):
+            raise ValueError("it is no file")
+        # To ask for a megabyte costs a megabyte, however little there is.
+        return os.read(handle, min(found.st_size, LARGEST_ENTRY) + 1)
+    finally:
+        os.close(handle)
 
 
 def remove(workspace: str, name: str) -> None:

@@ -14,6 +14,7 @@ import pytest
 from mash_plugin.errors import InvalidArgument
 from mash_plugin.throughline import queue
 from mash_plugin.throughline.artifacts import Artifact
+from mash_plugin.throughline.drain import drain
 from mash_plugin.throughline.entries import Entry
 from tests.support.killed_captures import kill_captures
 from tests.throughline.conftest import AGENT, CHAT, NOW, SESSION, both
@@ -87,6 +88,34 @@ def test_a_poison_entry_is_set_aside_by_name_and_the_rest_is_drained(workspace):
     assert (workspace.folder / "queue" / "set-aside" / poison.name).exists()
     again = workspace.drain()
     assert (again.code, again.out) == (0, "consolidate: 0 drained, 0 already stored, 0 failed\n")
+
+
+@pytest.mark.parametrize("make", [os.mkdir, os.mkfifo])
+def test_what_is_no_file_among_the_entries_keeps_no_drain_waiting(workspace, make):
+    workspace.capture(workspace.write(CHAT))
+    (good,) = workspace.queued
+    make(good.with_name(good.name.replace("-c-", "-c-0")))
+    done = workspace.drain()
+    assert done.out == "consolidate: 3 drained, 0 already stored, 1 failed\n"
+    assert "it is no file" in done.err
+    assert workspace.queued == []
+
+
+def test_an_entry_that_may_not_be_read_stays_and_the_rest_is_drained(workspace, monkeypatch):
+    workspace.capture(workspace.write(CHAT))
+    workspace.capture(workspace.write(CHAT), session="another")
+    foreign, _ = workspace.queued
+
+    def open_unless_foreign(workspace, name, read=queue.read):
+        if name == foreign.name:
+            raise PermissionError(13, "Permission denied")
+        return read(workspace, name)
+
+    monkeypatch.setattr(queue, "read", open_unless_foreign)
+    done = drain(workspace.settings, AGENT, NOW)
+    assert (done.drained, done.failed) == (3, 1)
+    assert f"{foreign.name} stays queued: Permission denied" in done.faults[0]
+    assert workspace.queued == [foreign]
 
 
 def test_a_workspace_that_cannot_be_written_is_named(workspace, monkeypatch):
