@@ -20,7 +20,9 @@ WINDOW, WIDE_WINDOW = 16, 7
 MOST_IN_MEMORY = 400_000
 """Pieces, of 16 bytes each."""
 _EDGES = " \t.,:;!?-–—*_#>\"'`()[]…。！？、，：；「」『』"
-_CURLY = str.maketrans({"‘": "'", "’": "'", "‛": "'", "“": '"', "”": '"', "„": '"', "\xad": None})
+_CURLY = str.maketrans({"‘": "'", "’": "'", "‛": "'", "“": '"', "”": '"', "„": '"'})
+_UNSEEN = dict.fromkeys((0xAD, *range(0x200B, 0x2010), *range(0x2060, 0x2065), 0xFEFF))
+_ONE_SPELLING = _CURLY | _UNSEEN | str.maketrans({"ß": "ss", "ẞ": "SS"})
 _MARK = "\x1d"
 _OTHER_SPACES = "\r\x0b\x0c\x1c\x1d\x1e\x1f"
 _SENTENCE_ENDS = (".", "!", "?", ";")
@@ -146,9 +148,9 @@ def _begins_long(line: str) -> bool:
 def _plain(text: str) -> str:
     """One case, single spaces, the marks of one keyboard, and no signs of bold or code."""
     if not text.isascii():
-        text = normal_form("NFKC", text).translate(_CURLY)
+        text = normal_form("NFKC", text).translate(_ONE_SPELLING)
     text = text.lower()
-    for sign in "*_`":
+    for sign in "*_`~\\":
         if sign in text:
             text = text.replace(sign, "")
     if not text.isascii() or any(space in text for space in _OTHER_SPACES):

@@ -125,7 +125,7 @@ def _whole_line(file: BinaryIO, start: bytes) -> tuple[bytes | None, int]:
 
 
 def _refuse_utf16(start: bytes) -> None:
-    if start.startswith(UTF16_MARKS) or (start[:1] == b"{" and start[1:2] == b"\0"):
+    if start.startswith(UTF16_MARKS) or start[:2] in (b"{\0", b"\0{"):
         raise InvalidArgument(
             "The transcript is UTF-16, but JSON Lines are UTF-8."
             " Convert it first: iconv -f UTF-16 -t UTF-8 FILE."
@@ -187,11 +187,12 @@ def _message(parsed: Any) -> Message | None:  # noqa: ANN401 - JSON
     role, content = parsed.get("role"), parsed.get("content")
     if not isinstance(role, str) or not role.strip():
         return None
+    author = _author_of(role)
     if isinstance(content, list):
-        content = _text_of_blocks(content)
+        content = _text_of_blocks(content) if author == "agent" else _any_text_of_blocks(content)
     elif not isinstance(content, str):
         return None
-    return Message(_author_of(role), content, parsed.get("ts"))
+    return Message(author, content, parsed.get("ts"))
 
 
 def _author_of(role: str) -> Author:
@@ -209,6 +210,12 @@ _AUTHORS: dict[str, Author] = {
 
 def _text_of_blocks(blocks: list[Any]) -> str:
     texts = (b.get("text") for b in blocks if isinstance(b, dict) and b.get("type") == "text")
+    return "\n".join(text for text in texts if isinstance(text, str))
+
+
+def _any_text_of_blocks(blocks: list[Any]) -> str:
+    """Also of blocks of a kind that we do not know: a person may have typed it."""
+    texts = (b.get("text") if isinstance(b, dict) else b for b in blocks)
     return "\n".join(text for text in texts if isinstance(text, str))
 
 

@@ -207,6 +207,14 @@ def test_every_role_that_may_be_a_persons_counts_as_one(workspace, role):
     assert workspace.capture(workspace.write(lines_of(*rows))).out == result_line(1)
 
 
+@pytest.mark.spec("R-194")
+@pytest.mark.parametrize("block", [DECISION, {"type": "input_text", "text": DECISION}])
+def test_a_persons_blocks_count_whatever_their_kind(workspace, block):
+    person = json.dumps({"role": "user", "content": [block]}) + "\n"
+    rows = lines_of(("assistant", DECISION)) + person
+    assert workspace.capture(workspace.write(rows)).out == result_line(1)
+
+
 def test_what_a_tool_or_a_broken_line_says_is_told_apart(workspace):
     rows = lines_of(("assistant", DECISION), ("tool", DECISION), ("assistant", COMMITMENT))
     assert workspace.capture(workspace.write(rows + COMMITMENT)).out == result_line(2, malformed=1)
@@ -282,7 +290,7 @@ def test_a_missing_file_and_one_in_utf_16_are_told_and_nothing_is_queued(workspa
     missing = workspace.capture(str(workspace.folder / "none.jsonl"))
     assert missing.code == 1
     assert "none.jsonl" in missing.err
-    for encoding in ("utf-16", "utf-16-le"):
+    for encoding in ("utf-16", "utf-16-le", "utf-16-be"):
         wide = workspace.capture(workspace.write(CHAT.encode(encoding)))
         assert wide.code == 1
         assert "UTF-16" in wide.err

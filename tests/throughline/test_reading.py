@@ -171,6 +171,10 @@ def test_the_span_is_that_of_all_times_that_can_be_read(stamps, span):
         ),
         ("\x0bpaint the boat before the frost\x0c", "Decided to paint the boat before the frost."),
         ("sell it", "Sell it."),
+        ("paint the boat before the frost", "Decided: paint the bo\u200bat before the frost"),
+        ("paint the boat before the frost", "Decided: paint the ~~boat~~ before the frost"),
+        ("paint the boat before the frost", r"Decided: paint the \*boat\* before the frost"),
+        ("Der Anstrich der Straßenseite ist blau", "Der Anstrich der STRASSENSEITE ist blau"),
     ],
 )
 def test_what_a_person_typed_is_known_again_however_it_was_typed(typed, said):
