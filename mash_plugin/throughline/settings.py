@@ -95,9 +95,10 @@ def _hours(environ: Mapping[str, str], in_file: Mapping[str, object]) -> int:
     if value is None:
         return TTL_HOURS
     text = str(value).strip()
-    if not text.isdecimal() or not 1 <= int(text) <= LONGEST_TTL_HOURS:
+    is_short = len(text) <= len(str(LONGEST_TTL_HOURS))  # Python reads no number of any length
+    if not (is_short and text.isdecimal() and 1 <= int(text) <= LONGEST_TTL_HOURS):
         raise InvalidArgument(
-            f"MM_WORKING_TTL_HOURS={value!r} is no whole number of hours from 1 on;"
+            f"MM_WORKING_TTL_HOURS={value!r:.100} is no whole number of hours from 1 on;"
             " nothing was changed."
         )
     return int(text)

@@ -103,7 +103,7 @@ def test_working_memories_expire_by_the_time_since_their_capture(workspace, age_
 
 
 @pytest.mark.spec("R-220")
-@pytest.mark.parametrize("hours", ["0", "-1", "1.5", "soon"])
+@pytest.mark.parametrize("hours", ["0", "-1", "1.5", "soon", "9" * 5000])
 def test_a_time_limit_without_meaning_is_refused_and_nothing_expires(workspace, hours):
     keep(workspace, CHAT)
     on = {"MM_WORKING_PROMOTE": "1", "MM_WORKING_COPY_PROMOTE": "0", "MM_WORKING_TTL_HOURS": hours}
