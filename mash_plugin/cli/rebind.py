@@ -50,11 +50,10 @@ def rebind(old: str, new: str, yes: bool, dry_run: bool, as_json: bool) -> int:
 
 
 def _show(told: dict[str, Any]) -> None:
-    rows = [
-        (clean(scope["from"]), clean(scope["to"]), str(scope["records"]), str(scope["there"]))
-        for scope in told["scopes"]
-    ]
-    print_table(rows, ("From", "To", "Records", "There already"))
+    for scope in told["scopes"]:
+        rows = [("From", clean(scope["from"])), ("To", clean(scope["to"]))]
+        counts = [("Records", str(scope["records"])), ("There already", str(scope["there"]))]
+        print_table(rows + counts)
     if told["old_exists"]:
         click.echo(f"{clean(told['old'])} is still there; its project loses these records.")
     if not told["new_exists"]:

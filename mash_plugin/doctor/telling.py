@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import chain, repeat
 from typing import Any
 
 from mash_plugin.config import Settings
@@ -20,6 +21,7 @@ NARROWEST = 24
 """Columns of text that are left in a very narrow terminal."""
 WORDS = re.compile("`|, ")
 """In what a person is to do; a command has neither."""
+ARROW = "-> "
 FORMAT = 1
 
 
@@ -118,10 +120,9 @@ def _finding_json(found: Found) -> dict[str, Any]:
 
 def _next_lines(advice: str, room: int) -> list[str]:
     """What helps: a command stays on one line, to be copied, words do not."""
-    told = f"-> {clean(advice)}"
-    if len(told) <= room:
-        return [f"{INDENT}{told}"]
-    if WORDS.search(advice):
-        first, *others = wrapped(told, room)
-        return [f"{INDENT}{first}", *(f"{INDENT}   {line}" for line in others)]
-    return [f"{INDENT}->", clean(advice)]
+    told = clean(advice)
+    room -= len(ARROW)
+    if len(told) > room and not WORDS.search(advice):
+        return [f"{INDENT}{ARROW}".rstrip(), told]
+    leads = chain([ARROW], repeat(" " * len(ARROW)))
+    return [f"{INDENT}{lead}{line}" for lead, line in zip(leads, wrapped(told, room), strict=False)]

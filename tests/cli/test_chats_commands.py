@@ -88,4 +88,4 @@ def test_where_nothing_is_to_be_read_no_share_of_it_is_told(fresh: Home) -> None
     code, shown = on_a_terminal(fresh, "", "mash", "index")
     assert code == 0
     assert "%" not in shown
-    assert shown.endswith("\rChats: 0 files, 0 new messages.\r\n")
+    assert shown.endswith("\rChats: nothing new.\r\n")

@@ -47,6 +47,7 @@ def test_hooks_that_codex_does_not_trust_are_the_only_fault_of_a_new_set_up(fres
     assert problems(fresh) == ["hooks-off"]
     found = named(fresh, "agents", "hooks-off")
     assert "5 of 5 hooks do not run (untrusted)" in found["what"]
+    assert found["severity"] == "warning"
     assert "/hooks" in found["next"]
     trust_hooks(str(clients_folder() / "codex"), fresh.home, fresh.environment)
     code, report = examined(fresh)

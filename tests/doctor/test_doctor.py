@@ -18,7 +18,7 @@ from mash_plugin.doctor import examination
 from mash_plugin.doctor.examination import CATEGORIES, Found, _safely, repair, worst
 from mash_plugin.doctor.finding import Finding, Repair
 from mash_plugin.doctor.machine import Machine
-from mash_plugin.doctor.telling import as_json, lines_of, summary
+from mash_plugin.doctor.telling import as_json, lines_of, report, summary
 from mash_plugin.doctor.words import own_words
 from mash_plugin.errors import Internal
 from tests.doctor.examined import examined
@@ -113,8 +113,26 @@ def test_a_dumb_terminal_of_any_width_shows_plain_aligned_lines(home: Home, colu
     lines = shown.replace("\r\n", "\n").splitlines()
     (head,) = [line for line in lines if line.startswith("ERROR")]
     assert head[:19].split() == ["ERROR", "places"]
-    (command,) = [line for line in lines if "-> " in line]
-    assert command == f"{' ' * 19}-> chmod go= {home.mash_home}/data"
+    command, arrow = f"chmod go= {home.mash_home}/data", f"{' ' * 19}->"
+    is_wide = int(columns) >= len(f"{arrow} {command}")
+    on_lines = [f"{arrow} {command}"] if is_wide else [arrow, command]
+    assert [line for line in lines if "->" in line or "chmod" in line] == on_lines
+
+
+def test_advice_in_words_is_broken_between_them_and_a_command_never_is() -> None:
+    advice = "start `codex`; at 'Hooks need review' choose to review and trust those of mash"
+    commands = f"rm -r {'/a/long/path' * 4} {'/another' * 4}"
+    found = [Found("agents", Finding("f", "warning", "What.", "", n)) for n in (advice, commands)]
+    lines = lines_of(found, 60)
+    assert commands in lines
+    assert max(len(line) for line in lines if line != commands) <= 60
+    assert advice in " ".join(" ".join(lines).split())
+
+
+def test_the_sum_is_broken_between_words() -> None:
+    found = [Found("agents", Finding("f", "error", "What.", "", "mash init", Repair(str)))]
+    last = report(found, [], 40)[-2:]
+    assert last == ["1 things looked at: 1 error.", "`mash doctor --fix` repairs 1 of them."]
 
 
 def test_without_fix_the_command_line_says_what_fix_would_do(home: Home) -> None:

@@ -97,6 +97,7 @@ def test_yes_lets_that_agent_review_and_its_candidates_are_there(person: Person)
     code, shown = person.init("y\n")
     assert code == 0
     assert "Review them now?" not in shown
+    assert "for review: none of the last days is left" in " ".join(shown.split())
     assert person.reviews() == 1
 
 
@@ -105,6 +106,7 @@ def test_only_agents_that_one_is_signed_in_to_are_offered(person: Person) -> Non
     code, shown = person.init("y\n", STUB_SIGNED_IN="no")
     assert code == 0
     assert "last days" not in shown
+    assert "no agent on PATH says that you are signed in" in " ".join(shown.split())
     code, shown = person.init("y\n", "nobody\n", FAKE_KEY="dummy")
     assert code == 0
     assert "Claude Code or Codex can read your chats" in shown
@@ -126,7 +128,7 @@ def test_an_interrupt_at_its_question_leaves_all_else_set_up(person: Person) -> 
 def test_a_review_that_fails_makes_init_fail_and_the_rest_stays(person: Person) -> None:
     code, shown = person.init("y\n", "y\n", STUB="crash")
     assert code == 1
-    assert "Run `mash backfill` again to go on" in shown
+    assert "Run `mash backfill` again to go on" in " ".join(shown.split())
     person.must_be_indexed()
 
 

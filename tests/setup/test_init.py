@@ -26,7 +26,7 @@ def test_a_fresh_home_has_store_index_tools_and_hooks_after_init(home: Home) -> 
     done = home.mash("init", "--yes")
     assert done.code == 0, done
     assert (home.mash_home / "data/records.db").is_file()
-    assert "Chats: 0 files" in done.out
+    assert "Chats: nothing new." in done.out
     listed = json.loads(home.run("claude", "plugin", "list", "--json").out)
     (plugin,) = [entry for entry in listed if entry["id"] == "mash@mash"]
     assert plugin["enabled"] is True

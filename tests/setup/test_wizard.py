@@ -102,6 +102,15 @@ def test_an_interrupt_at_any_question_leaves_all_as_it_was(home: Home, number: i
     assert {path: _seen(path) for path in home.root.rglob("*")} == before
 
 
+def test_an_interrupt_after_the_program_was_built_says_that_it_is_there(home: Home) -> None:
+    (home.mash_home / "data/envs/1").mkdir(parents=True)
+    (home.mash_home / "data/current").symlink_to("envs/1")
+    code, shown = at_terminal(["mash", "init"], home.environment, home.home, [INTERRUPT])
+    assert code == 130, shown
+    shown = " ".join(shown.split())
+    assert "Nothing more was changed: mash is installed, and `mash init` goes on from" in shown
+
+
 COMMANDS = {
     "exit 3": "ended with 3: no message",
     "/no/python -I x": "ended with 127",
@@ -135,7 +144,7 @@ def test_hooks_that_were_checked_do_not_count_as_hooks_of_the_agents(home: Home)
 def test_hooks_that_the_person_switched_off_are_told(home: Home) -> None:
     (home.claude / "settings.json").write_text('{"disableAllHooks": true}')
     done = home.mash("init", "--yes", "--no-index")
-    assert "Claude Code runs no hooks: set disableAllHooks to false" in done.out
+    assert "Claude Code runs no hooks: set `disableAllHooks` to false" in done.out
 
 
 def test_an_interrupt_that_a_script_ignores_does_not_end_a_step() -> None:
