@@ -43,7 +43,8 @@ class Api(NamedTuple):
                 Route(OPENAPI, self.describe, methods=["GET"]),
                 Route(MEMORIES, self.search, methods=["GET"]),
                 Route(MEMORIES, self.remember, methods=["POST"]),
-                Route(SESSION, self.recall_session, methods=["GET"]),
+                # The name of a session may hold slashes.
+                Route(SESSION.replace("}", ":path}"), self.recall_session, methods=["GET"]),
             ],
         )
 

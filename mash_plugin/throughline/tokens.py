@@ -21,16 +21,16 @@ def token_of(config_dir: str, agent: str) -> str:
     """The token of an agent, made when it has none. Raises UnsafePlace for one others can read."""
     place = token_file(config_dir, agent)
     try:
-        with open(place, encoding="ascii") as file:
+        with open(place, encoding="ascii", errors="replace") as file:
             mode = os.fstat(file.fileno()).st_mode
             found = file.read(200).strip()
     except FileNotFoundError:
         found = secrets.token_urlsafe(32)
         write_private(place, found + "\n")
         return found
-    if stat.S_IMODE(mode) & 0o077 or len(found) < 32:
+    if stat.S_IMODE(mode) & 0o077 or len(found) < 32 or not found.isascii():
         raise UnsafePlace(
-            f"The token in {place} can be read by others, or is too short."
+            f"The token in {place} can be read by others, is too short or no text."
             " Delete the file: the next start makes a new one."
         )
     return found

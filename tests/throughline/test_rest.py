@@ -92,6 +92,7 @@ def test_working_memories_are_read_when_asked_for(api):
         "long_term_matches": 0,
     }
     session = api.ask(f"/v1/sessions/{SESSION}")[1]
+    assert api.ask("/v1/sessions/jobs%2Fnightly")[1]["session_id"] == "jobs/nightly"
     assert [row["category"] for row in session["entries"]] == ["summary", "commitment", "decision"]
 
 
@@ -188,6 +189,11 @@ def test_a_token_that_others_can_read_stops_the_start(workspace):
     done = workspace.run(*serve, "--port", "0")
     assert done.code == 1
     assert "can be read by others" in done.err
+    file.chmod(0o600)
+    file.write_bytes(b"\xff" * 64)
+    done = workspace.run(*serve, "--port", "0")
+    assert done.code == 1
+    assert "Delete the file" in done.err
 
 
 def test_it_listens_on_this_machine_alone(workspace):
