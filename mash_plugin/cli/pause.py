@@ -2,6 +2,7 @@
 
 import os
 import re
+import sys
 from typing import Any
 
 import click
@@ -9,6 +10,7 @@ import orjson
 
 from mash_plugin.cli.asking import plain
 from mash_plugin.cli.log import UNITS
+from mash_plugin.errors import InvalidArgument
 from mash_plugin.render.text import clean, local_date
 
 SESSION_VARIABLES = ("CLAUDE_CODE_SESSION_ID", "CODEX_SESSION_ID")
@@ -40,13 +42,23 @@ class Length(click.ParamType[int]):
 @click.option("--for", "length", type=Length(), metavar="TIME", help="So long (30m, 2h, 3d).")
 @click.option("--off", is_flag=True, help="End what is paused here.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
-def pause(project: bool, session: str | None, length: int | None, off: bool, as_json: bool) -> None:
+@click.argument("extra", nargs=-1, metavar="")
+def pause(
+    project: bool,
+    session: str | None,
+    length: int | None,
+    off: bool,
+    as_json: bool,
+    extra: tuple[str, ...],
+) -> None:
     """Silence the hooks for this session, or with --project for this project.
 
     Without --for until `mash pause --off`. `mash status` shows what is paused.
     """
     from mash_plugin import client
 
+    if extra:
+        raise click.UsageError(f"To pause for a time: mash pause --for {plain(extra[0])}")
     if project and session:
         raise click.UsageError("Give --project or --session, not both.")
     if off and length:
@@ -55,11 +67,37 @@ def pause(project: bool, session: str | None, length: int | None, off: bool, as_
     named = None if project else plain(session or _own_session() or "") or None
     request = {"what": what, "cwd": _folder(), "session": named, "for_ms": length}
     told = client.call("pause", {k: v for k, v in request.items() if v is not None})
+    if "candidates" in told:
+        request["session"] = _chosen(told["candidates"])
+        told = client.call("pause", {k: v for k, v in request.items() if v is not None})
     if as_json:
         click.echo(orjson.dumps(told).decode())
     else:
         for line in _ended(told) if off else _begun(told):
             click.echo(clean(line))
+
+
+def _chosen(candidates: list[dict[str, Any]]) -> str:
+    """The session that the person picks of those that ran elsewhere, or of several below."""
+    lines = [
+        f"{one['session_id']}  {one['agent']} in {one['project'] or 'no project'},"
+        f" last active {local_date(one['last_activity_at'])}"
+        for one in candidates
+    ]
+    if not candidates:
+        raise InvalidArgument("No hook has run in a session yet, so there is nothing to pause.")
+    if not sys.stdin.isatty():
+        raise InvalidArgument(
+            "No single session runs in this folder. Name one: mash pause --session ID. The newest:"
+            f" {'; '.join(lines)}."
+        )
+    click.echo("No single session runs in this folder. The newest:", err=True)
+    for number, line in enumerate(lines, 1):
+        click.echo(f"{number}  {clean(line)}", err=True)
+    choice = click.IntRange(1, len(candidates))
+    return str(
+        candidates[click.prompt("Which one? (^C: none)", type=choice, err=True) - 1]["session_id"]
+    )
 
 
 def _begun(told: dict[str, Any]) -> list[str]:

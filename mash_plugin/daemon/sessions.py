@@ -1,10 +1,11 @@
 """What a person asks of running sessions: what they cost, one line about them, and a pause."""
 
+import os
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from mash_plugin.chats.project import project_of
+from mash_plugin.chats.project import Project, is_within, project_of
 from mash_plugin.chats.switches import what_is_off
 from mash_plugin.daemon.clock import now_ms
 from mash_plugin.daemon.hook_parts import pause_targets, project_scopes
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from mash_plugin.daemon.requests import Requests
 
 NEWEST = "newest"
+CANDIDATES = 9
+"""Sessions that a person is asked to choose from."""
+LOOKED_AT = 256
 Json = dict[str, Any]
 
 
@@ -46,7 +50,7 @@ def pause(requests: "Requests", params: Mapping[str, Any]) -> Json:
     project = project_of(_text(params, "cwd") or "")
     session_id, asked = _text(params, "session"), _text(params, "what")
     if asked == "off":
-        found = _find(node, session_id, project.place if project else None, now)
+        found = _meant(node, session_id, project, _text(params, "cwd"), now)
         mine = pause_targets(project, found[0]["session_id"] if found else session_id)
         ended = [target for target in mine if target in pauses.all(now)]
         for target in ended:
@@ -60,8 +64,12 @@ def pause(requests: "Requests", params: Mapping[str, Any]) -> Json:
         target = f"project:{project.identity or project.place}"
         pauses.put(target, None, until, now)
         return {"target": target, "until": _shown(until), "paused": paused(node, now)}
-    place = project.place if project and session_id is None else None
-    session = _session(node, session_id or NEWEST, place, now)
+    if session_id is None:
+        below = _meant(node, None, project, _text(params, "cwd"), now)
+        if len(below) != 1:
+            return {"candidates": (below or _find(node, None, None, now, CANDIDATES))[:CANDIDATES]}
+        session_id = below[0]["session_id"]
+    session = _session(node, session_id, None, now)
     target = f"session:{session['session_id']}"
     pauses.put(target, session["session_id"], until, now)
     told = {"target": target, "until": _shown(until), "session": session}
@@ -110,6 +118,19 @@ def _saved(node: "Node", scopes: list[Scope]) -> tuple[int, int | None, int]:
     return sum(count for count, _ in found), max(times, default=None), imported
 
 
+def _meant(
+    node: "Node", session_id: str | None, project: Project | None, cwd: str | None, now: int
+) -> list[Json]:
+    """The sessions of this name; without one of this project, else below this folder."""
+    if session_id:
+        return _find(node, session_id, project.place if project else None, now)
+    if project and (found := _find(node, None, project.place, now)):
+        return found[:1]
+    folder = os.path.realpath(cwd) if cwd else None
+    every = _find(node, None, None, now, LOOKED_AT) if folder else []
+    return [one for one in every if one["project"] and is_within(one["project"], str(folder))]
+
+
 def _session(node: "Node", name: str, place: str | None, now: int) -> Json:
     """One session by the beginning of its ID, or the newest one. Raises InvalidArgument."""
     found = _find(node, None if name == NEWEST else name, place, now)
@@ -123,11 +144,13 @@ def _session(node: "Node", name: str, place: str | None, now: int) -> Json:
     return (exact or found)[0]
 
 
-def _find(node: "Node", name: str | None, place: str | None, now: int) -> list[Json]:
+def _find(
+    node: "Node", name: str | None, place: str | None, now: int, count: int = 2
+) -> list[Json]:
     with suppress(MashError):  # what cannot be written now is merely a few seconds old
         node.hook_state.flush(now)
     with node.store.reading() as db:
-        return [found._asdict() for found in find_sessions(db, name, place, 2)]
+        return [found._asdict() for found in find_sessions(db, name, place, count)]
 
 
 def _shown(until: int | None) -> int | None:

@@ -34,10 +34,8 @@ def test_an_older_state_comes_back_without_what_was_forgotten_since(told: Home) 
     assert "add --yes" in refused.err
     code, shown = on_a_terminal(told, "n\n", "mash", "restore")
     assert (code, "Nothing was changed." in shown) == (1, True)
-    assert re.search(
-        r"the backup of \d{4}-\d\d-\d\d \d\d:\d\d[^(]*\(/.*\) with 2 records; the store now has 2\?",
-        shown,
-    )
+    at = r"\d{4}-\d\d-\d\d \d\d:\d\d[^(]*"
+    assert re.search(rf"the backup of {at}\(/.*\) with 2 records; the store now has 2\?", shown)
     done = told.mash("restore", "--yes")
     assert done.code == 0, done
     assert "Left out, for it was forgotten since: 1 record." in done.out

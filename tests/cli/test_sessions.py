@@ -124,6 +124,20 @@ def test_a_pause_silences_the_newest_session_of_the_folder_at_once(home: Home, s
     assert "hooks in session p-2" not in home.mash("status").out
 
 
+def test_a_folder_that_is_no_project_pauses_no_session_elsewhere(home: Home, shop: Path) -> None:
+    assert wish(home, shop, "elsewhere-1")
+    refused = home.mash("pause", cwd=Path("/usr"))
+    assert (refused.code, refused.out) == (1, "")
+    assert "Name one: mash pause --session ID" in refused.err
+    assert "elsewhere-1" in refused.err
+    assert wish(home, shop, "elsewhere-1")
+    below = home.mash("pause", cwd=shop.parent)
+    assert below.out.startswith("Paused session elsewhere-1 of ")
+    assert home.mash("pause", "--off", cwd=Path("/usr")).out.startswith("Nothing is paused here.")
+    assert home.mash("pause", "--off", cwd=shop.parent).code == 0
+    assert "mash pause --for 2h" in home.mash("pause", "2h").err
+
+
 def test_an_agents_shell_names_its_session_and_off_ends_the_pause(home: Home, shop: Path) -> None:
     for session in ("q-1", "q-2"):
         wish(home, shop, session)
@@ -152,7 +166,7 @@ def test_a_project_is_paused_for_all_its_sessions(home: Home, shop: Path, tmp_pa
 
 @pytest.mark.parametrize(
     "arguments",
-    [["--for", "2"], ["--for", "0h"], ["--for", "soon"], ["--off", "--for", "2h"]],
+    [["2h"], ["--for", "2"], ["--for", "0h"], ["--for", "soon"], ["--off", "--for", "2h"]],
 )
 def test_what_a_pause_cannot_mean_is_a_usage_error(home: Home, arguments: list[str]) -> None:
     assert home.mash("pause", *arguments).code == 2
