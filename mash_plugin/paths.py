@@ -164,3 +164,13 @@ def _read_pins() -> dict[str, str]:
     if not isinstance(pins, dict):
         return {}
     return {k: v for k, v in pins.items() if isinstance(v, str) and os.path.isabs(v)}
+
+
+def work_tree_of(file: str) -> str | None:
+    """The git work tree that a file would lie in."""
+    place = os.path.dirname(os.path.realpath(file))
+    while not is_work_tree(place):
+        if place == os.path.dirname(place):
+            return None
+        place = os.path.dirname(place)
+    return place

@@ -6,12 +6,12 @@ import time
 import click
 
 from mash_plugin.cli.doctor import machine_of
-from mash_plugin.paths import find_paths
+from mash_plugin.paths import find_paths, work_tree_of
 from mash_plugin.render.text import clean
 
 
 @click.command()
-@click.option("--out", metavar="FILE", help="Where to write it; else into this folder.")
+@click.option("--out", "-o", metavar="FILE", help="Where to write it; else into this folder.")
 def bug_report(out: str | None) -> None:
     """Write an archive for the tracker: versions, findings, schema and counts.
 
@@ -25,5 +25,8 @@ def bug_report(out: str | None) -> None:
     path = os.path.abspath(out or time.strftime("mash-bug-report-%Y%m%d-%H%M%S.tar.gz"))
     files = collect(machine, examine(machine))
     write_archive(files, path, machine.now)
+    if tree := work_tree_of(path):
+        told = f"mash: The file lies in the git work tree {clean(tree)}: do not commit it."
+        click.echo(told, err=True)
     click.echo(f"Wrote {clean(path)}: {', '.join(files)}.")
     click.echo(f"Look through it before you send it: tar -xzOf {clean(path)} | less")

@@ -1,6 +1,7 @@
 """`mash export`: the whole memory, or a part of it, as one file."""
 
 import os
+import shlex
 import time
 from typing import Any
 
@@ -15,7 +16,7 @@ KINDS = {"personal": "personal", "repository": "repository", "project": "local_p
 
 
 @click.command()
-@click.option("--out", metavar="FILE", type=click.Path(), help="Where; else a new file here.")
+@click.option("--out", "-o", metavar="FILE", type=click.Path(), help="Where; else a new file here.")
 @click.option("--masked", is_flag=True, help="Mask credentials: for people, not as a backup.")
 @click.option(
     "--scope",
@@ -26,8 +27,14 @@ KINDS = {"personal": "personal", "repository": "repository", "project": "local_p
 )
 @click.option("--project", is_flag=True, help="Only what belongs to the project of this folder.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+@click.argument("extra", nargs=-1, metavar="")
 def export(
-    out: str | None, masked: bool, scopes: tuple[str, ...], project: bool, as_json: bool
+    out: str | None,
+    masked: bool,
+    scopes: tuple[str, ...],
+    project: bool,
+    as_json: bool,
+    extra: tuple[str, ...],
 ) -> int:
     """Write chats and records, with all revisions and evidence, into one file.
 
@@ -37,6 +44,8 @@ def export(
     """
     from mash_plugin.cli.transfers import run_transfer
 
+    if extra:
+        raise click.UsageError(f"To write to that file: mash export --out {shlex.quote(extra[0])}")
     wanted = [*map(scope_of, scopes), *(_project_here() if project else [])]
     name = out or time.strftime("mash-export-%Y%m%d-%H%M%S.jsonl.gz")
     request = {"path": os.path.abspath(name), "masked": masked, "scopes": wanted or None}

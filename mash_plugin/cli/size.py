@@ -79,6 +79,9 @@ def _bytes_of(path: Path) -> int:
 def _show(told: dict[str, Any], paths: Paths) -> None:
     rows = [(p["what"], _shown(p["bytes"]), clean(p["place"])) for p in told["places"]]
     print_table([*rows, ("in all", _shown(told["bytes"]), "")], ("What", "Size", "Where"))
+    click.echo(
+        "Records and index: each with SQLite's log and a reserve for a full disk beside the file."
+    )
     if "problem" in told:
         click.echo(f"PROBLEM: {clean(told['problem'])}")
         return

@@ -62,7 +62,7 @@ def _lines(body: dict[str, Any], store_bytes: int) -> list[str]:
     backup = body.get("last_backup_at")
     saved = f"last backup {local_date(backup)}" if backup else "no backup yet"
     shown = ", ".join(f"{count} {COUNT_WORDS.get(name, name)}" for name, count in counts.items())
-    lines.append(f"Store: {shown or 'not open'}; {store_bytes / 1e6:.1f} MB, {saved}")
+    lines.append(f"Store: {shown or 'not open'}; records.db {store_bytes / 1e6:.1f} MB, {saved}")
     lines.append(f"Places: data {places.get('data')}, settings {places.get('config')}")
     lines += _agent_lines(body.get("hooks") or [])
     if body.get("settings_problem"):

@@ -126,7 +126,10 @@ def _projects(settings: "Settings", cwd: str | None) -> dict[str, Any]:
 
     body: dict[str, Any] = {
         "projects": {name: list(getattr(settings, name)) for name in LISTS.values()},
-        "settings_warnings": [*settings.warnings, *list_faults(settings)],
+        # Where the file cannot be read, they are of what stood in it before.
+        "settings_warnings": (
+            [] if settings.problem else [*settings.warnings, *list_faults(settings)]
+        ),
     }
     project = project_of(cwd) if cwd else None
     if project is not None:

@@ -49,7 +49,7 @@ def check_space(machine: Machine) -> Iterator[Finding]:
         return
     free = space.f_bavail * space.f_frsize
     line = f"du -ah {shlex.quote(data)} | sort -h | tail"
-    text = f"{free / 1e6:,.1f} MB are free at {data}"
+    text = f"{_shown(free)} are free at {data}"
     if machine.report.state == "full":
         why = "the disk is full: memory is read, nothing is saved; free some space"
         yield Finding("disk-full", "error", text, why, line)
@@ -58,6 +58,10 @@ def check_space(machine: Machine) -> Iterator[Finding]:
         yield Finding("disk-low", "warning", text, why, line)
     else:
         yield Finding("space", "ok", text)
+
+
+def _shown(size: int) -> str:
+    return f"{size / 1e9:,.1f} GB" if size >= 1e9 else f"{size / 1e6:,.1f} MB"
 
 
 def check_sqlite(machine: Machine) -> Iterator[Finding]:

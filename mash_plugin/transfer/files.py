@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from typing import BinaryIO
 
 from mash_plugin.errors import InvalidArgument, plain_reason
-from mash_plugin.paths import is_work_tree
+from mash_plugin.paths import work_tree_of
 from mash_plugin.store.failpoint import failpoint
 from mash_plugin.store.faults import translated_files
 
@@ -85,14 +85,8 @@ def warnings_about(path: str) -> list[str]:
     with suppress(OSError):
         if os.stat(folder).st_mode & 0o022:
             warnings.append(f"Others may rename or remove files in {folder}.")
-    place = folder
-    while True:
-        if is_work_tree(place):
-            warnings.append(f"The file lies in the git work tree {place}: do not commit it.")
-            break
-        if place == os.path.dirname(place):
-            break
-        place = os.path.dirname(place)
+    if tree := work_tree_of(path):
+        warnings.append(f"The file lies in the git work tree {tree}: do not commit it.")
     return warnings
 
 

@@ -48,3 +48,14 @@ def test_a_folder_inside_a_project_is_told_not_to_be_one(fresh: Home, tmp_path: 
         out = " ".join(fresh.mash(command).out.split())
         assert named in out
         assert out.count("does nothing") == 1
+
+
+def test_a_file_that_cannot_be_read_is_all_that_status_says_of_the_settings(fresh: Home) -> None:
+    fresh.mash("daemon", "start")
+    config = fresh.mash_home / "config.toml"
+    config.write_text("[records]\ncaptrue = false\n")
+    assert "records.captrue" in fresh.mash("status").out
+    config.write_text("[records\n")
+    shown = fresh.mash("status").out
+    assert "settings cannot be read" in shown
+    assert "captrue" not in shown

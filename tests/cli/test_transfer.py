@@ -49,6 +49,11 @@ def test_an_export_is_private_and_says_so_on_standard_error(told: Home) -> None:
         " bytes.\n"
     )
     assert mode(str(path)) == 0o600
+    assert "mash export --out my.gz" in told.mash("export", "my.gz").err
+    clone = told.root / "work" / "shop-1"
+    for command in ("export", "bug-report"):
+        warned = told.mash(command, "-o", "report.gz" + command, cwd=clone)
+        assert f"The file lies in the git work tree {clone}" in warned.err, command
     again = told.mash("export", "--out", "mine.gz")
     assert (again.code, again.out) == (1, "")
     assert "is there already" in again.err
