@@ -99,10 +99,11 @@ def _export(paths: Paths, file: str, query: str, force: bool) -> int:
     from pathlib import Path
 
     from mash_plugin.file_writing import replace_file
+    from mash_plugin.privacy.credentials import mask
 
     page, count = export_page(_place(paths), dict(parse_qsl(query.lstrip("?"))))
     replace_file(Path(file), page.encode(), 0o600)
-    click.echo(f"Wrote {file}: {count} records, credentials masked.")
+    click.echo(f"Wrote {mask(file)}: {count} records, credentials masked.")
     return 0
 
 

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
 
-from mash_plugin.dashboard import labels
+from mash_plugin.dashboard import filters, labels
 from mash_plugin.dashboard.place import Place
-from mash_plugin.dashboard.rendering import query_of, render
+from mash_plugin.dashboard.rendering import number_of, query_of, render
 
 PAGE = 50
 HITS = 20
@@ -18,8 +18,8 @@ Json = dict[str, Any]
 
 def chats(place: Place, query: Mapping[str, str], _path: Mapping[str, Any]) -> str:
     """The chats, the newest first, or the messages that hold the words."""
-    text, scope = query.get("q", "").strip()[:500], query.get("scope", "")
-    start = int(query["n"]) if query.get("n", "").isdecimal() else 0
+    text, scope = filters.text_of(query), query.get("scope", "")
+    start = number_of(query.get("n")) or 0
     request: Json = {"offset": start, "limit": HITS if text else PAGE}
     if scope:
         request["scope"] = labels.scope_of_key(scope)
@@ -50,8 +50,8 @@ def chat(place: Place, query: Mapping[str, str], path: Mapping[str, Any]) -> str
     request: Json = {"id": path["chat_id"], "limit": WINDOW}
     if query.get("m"):
         request["message_id"] = query["m"]
-    elif query.get("n", "").isdecimal():
-        request["start"] = int(query["n"])
+    elif (start := number_of(query.get("n"))) is not None:
+        request["start"] = start
     found = place.ask("view_chat", request)
     messages, total, start = found["messages"], found["chat"]["messages"], found["start"]
     address = f"/chats/{quote(found['chat']['id'], safe='')}"

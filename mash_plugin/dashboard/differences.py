@@ -30,7 +30,8 @@ def pieces(before: str, after: str) -> list[Piece]:
     """The new wording with what came and what went, in reading order."""
     old, new = _words(before), _words(after)
     found: list[Piece] = []
-    for kind, i, j, k, m in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+    # Without its heuristic for frequent words, "a b a b ..." takes many seconds.
+    for kind, i, j, k, m in SequenceMatcher(None, old, new).get_opcodes():
         if kind == "equal":
             found.append(Piece("same", "".join(new[k:m])))
             continue

@@ -4,11 +4,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from mash_plugin.dashboard import labels
-from mash_plugin.dashboard.rendering import query_of
+from mash_plugin.dashboard.rendering import number_of, query_of
 from mash_plugin.errors import InvalidArgument
 
+MARKS = {"conflicted": "Contradicted", "stale": "Evidence changed"}
 NAMES = ("kind", "state", "review", "by", "scope", "conflicted", "stale", "q")
 SCOPES_SHOWN = 8
+MOST_TEXT = 500
 Json = dict[str, Any]
 
 
@@ -40,21 +42,27 @@ def request_of(query: Mapping[str, str], limit: int) -> Json:
         request["decided_by"] = query["by"]
     if query.get("scope"):
         request["scope"] = labels.scope_of_key(query["scope"])
-    for name in ("conflicted", "stale"):
+    for name in MARKS:
         request[name] = query.get(name) == "1"
-    if query.get("q", "").strip():
-        request["text"] = query["q"].strip()[:500]
+    if text := text_of(query):
+        request["text"] = text
     if query.get("after"):
         at, _, record_id = query["after"].partition(".")
-        if not at.isdecimal() or len(at) > 18:
+        moment = number_of(at)
+        if moment is None:
             raise InvalidArgument("This address names no page; go back to the first one.")
-        request["after"] = {"at": int(at), "id": record_id}
+        request["after"] = {"at": moment, "id": record_id}
     return request
 
 
 def kept(query: Mapping[str, str]) -> dict[str, str | None]:
     """The filters of an address, without its place in the pages."""
-    return {name: query.get(name) for name in NAMES}
+    return {name: query.get(name) for name in NAMES} | {"q": text_of(query)}
+
+
+def text_of(query: Mapping[str, str]) -> str:
+    """The words that an address searches, no more of them than its field takes."""
+    return query.get("q", "").strip()[:MOST_TEXT]
 
 
 def facets(query: Mapping[str, str], counts: Json, path: str) -> Iterator[Facet]:
@@ -75,8 +83,8 @@ def facets(query: Mapping[str, str], counts: Json, path: str) -> Iterator[Facet]
             yield Facet(title, chosen, [])
     attention = [
         _choice(query, name, "1", label, counts[name], path)
-        for name, label in (("conflicted", "Contradicted"), ("stale", "Evidence changed"))
-        if counts[name] or query.get(name)
+        for name, label in MARKS.items()
+        if counts[name] or query.get(name) == "1"
     ]
     if attention:
         yield Facet("Needs a look", attention, [])
@@ -90,9 +98,8 @@ def active(query: Mapping[str, str], path: str) -> list[tuple[str, str]]:
     """(label, address without it) of every filter that is on."""
     words = {"kind": labels.PLURALS, "state": labels.STATES, "review": labels.REVIEWS}
     found = []
-    for name in NAMES:
-        value = query.get(name)
-        if not value:
+    for name, value in kept(query).items():
+        if not value or (name in MARKS and value != "1"):
             continue
         label = words.get(name, {}).get(value, value)
         if name == "q":
@@ -101,8 +108,8 @@ def active(query: Mapping[str, str], path: str) -> list[tuple[str, str]]:
             label = labels.DECIDERS.get(value, value)
         elif name == "scope":
             label = labels.scope_name(labels.scope_of_key(value))
-        elif name in ("conflicted", "stale"):
-            label = "Contradicted" if name == "conflicted" else "Evidence changed"
+        elif name in MARKS:
+            label = MARKS[name]
         found.append((label, path + query_of({**kept(query), name: None})))
     return found
 

@@ -10,7 +10,7 @@ from mash_plugin.dashboard import differences, filters
 from mash_plugin.dashboard.graph import draw
 from mash_plugin.dashboard.labels import RETIRED
 from mash_plugin.dashboard.place import Place
-from mash_plugin.dashboard.rendering import query_of, render
+from mash_plugin.dashboard.rendering import number_of, query_of, render
 
 PAGE = 50
 WITHDRAWN = {"decision": "withdrawn", "preference": "withdrawn", "fact": "retracted"}
@@ -35,7 +35,7 @@ class Hand(NamedTuple):
 def memory(place: Place, query: Mapping[str, str], _path: Mapping[str, Any]) -> str:
     """A page of records, the newest first."""
     found = place.ask("view_records", filters.request_of(query, PAGE))
-    start = int(query["n"]) if query.get("n", "").isdecimal() and query.get("after") else 0
+    start = (number_of(query.get("n")) or 0) if query.get("after") else 0
     following = found["next"]
     older = {
         **filters.kept(query),
@@ -54,15 +54,15 @@ def memory(place: Place, query: Mapping[str, str], _path: Mapping[str, Any]) -> 
         facets=list(filters.facets(query, found["counts"], "/memory")),
         active=filters.active(query, "/memory"),
         kept={n: v for n, v in filters.kept(query).items() if v and n != "q"},
-        text=query.get("q", ""),
+        text=filters.text_of(query),
     )
 
 
 def record(place: Place, query: Mapping[str, str], path: Mapping[str, Any]) -> str:
     """One record: what it says, on what it rests, how it came about, what it is linked to."""
     request: Json = {"id": path["record_id"]}
-    if query.get("before", "").isdecimal():
-        request["before_revision"] = int(query["before"])
+    if (before := number_of(query.get("before"))) is not None:
+        request["before_revision"] = before
     shown = place.ask("terminal_show", request)
     one = shown["record"]
     newest = shown["revisions"][0] if shown["revisions"] else None

@@ -13,6 +13,9 @@ from mash_plugin.dashboard import labels
 from mash_plugin.render.text import local_date, seen
 from mash_plugin.wording import counted
 
+DIGITS = 18
+"""Of the largest number that an address may name: it fits where JSON and SQLite keep it."""
+
 
 def render(template: str, **values: Any) -> str:  # noqa: ANN401 - what templates show
     """The page that a template makes of these values."""
@@ -68,6 +71,11 @@ def _size(number: int) -> str:
 
 def _zone() -> str:
     return local_date(int(time.time() * 1000)).rpartition(" ")[2]
+
+
+def number_of(text: str | None) -> int | None:
+    """The number that a part of an address is; None where it is none."""
+    return int(text) if text and text.isdecimal() and len(text) <= DIGITS else None
 
 
 def query_of(values: Mapping[str, str | None]) -> str:

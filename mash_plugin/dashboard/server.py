@@ -18,7 +18,14 @@ from starlette.routing import Route
 from mash_plugin.dashboard.guard import Guard
 from mash_plugin.dashboard.pages import PAGES, failure_page, raw_record
 from mash_plugin.dashboard.place import Place
-from mash_plugin.errors import InvalidArgument, MashError, NotFound
+from mash_plugin.errors import (
+    ChatNotFound,
+    Forgotten,
+    MashError,
+    MessageNotFound,
+    NotFound,
+    RuleBroken,
+)
 
 STATIC = {
     "dash.css": "text/css; charset=utf-8",
@@ -149,11 +156,9 @@ def _failed(_request: Request, error: Exception) -> Response:
 
 def _status(error: MashError) -> int:
     match error:
-        case NotFound():
+        case NotFound() | Forgotten() | ChatNotFound() | MessageNotFound():
             return 404
-        case InvalidArgument():
+        case RuleBroken():
             return 400
         case _:
-            return (
-                404 if error.code in ("chat_not_found", "message_not_found", "forgotten") else 503
-            )
+            return 503

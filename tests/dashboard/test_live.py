@@ -93,3 +93,15 @@ def test_a_page_says_when_the_dashboard_has_ended(demo: Demo, opened: Opener) ->
     page.route("**/chats", lambda route: route.abort())
     page.evaluate("refresh()")
     expect(page.get_by_role("status")).to_have_text("The dashboard has ended")
+
+
+def test_a_record_that_is_forgotten_leaves_the_page_that_is_open(
+    opened: Opener, demo: Demo
+) -> None:
+    receipt = save_over_mcp(demo, "live-forgotten", "Keep the pelican a secret.")
+    page = opened().go(f"/memory/{receipt['id']}")
+    expect(page.locator("html")).to_have_attribute("data-live", "on")
+    expect(page.locator("h1")).to_have_text("Keep the pelican a secret.")
+    forget(demo, receipt)
+    expect(page.locator("h1")).to_have_text("This cannot be shown")
+    assert "pelican" not in page.title() + page.content()

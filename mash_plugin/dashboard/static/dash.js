@@ -100,9 +100,11 @@ async function refresh() {
   isFetching = true;
   try {
     const answer = await fetch(location.pathname + location.search);
-    if (answer.ok) {
+    // What was forgotten does not stay on a page that is open.
+    if (answer.ok || answer.status === 404) {
       const page = new DOMParser().parseFromString(await answer.text(), "text/html");
       const main = page.getElementById("main");
+      document.title = page.title;
       for (const button of main.querySelectorAll("[data-copy]")) button.hidden = false;
       if (replaceMain(main)) say("Updated just now");
     }
@@ -128,6 +130,7 @@ function say(text) {
 
 // Only the tab that is looked at holds a connection: a browser has six of them for one host.
 let source = null;
+let wasCut = false;
 function listen() {
   if (document.hidden) {
     source?.close();
@@ -135,7 +138,12 @@ function listen() {
   } else if (!source) {
     source = new EventSource("/live");
     source.addEventListener("change", refresh);
-    source.addEventListener("ready", () => (document.documentElement.dataset.live = "on"));
+    source.addEventListener("ready", () => {
+      if (wasCut) refresh();
+      wasCut = false;
+      document.documentElement.dataset.live = "on";
+    });
+    source.addEventListener("error", () => (wasCut = true));
   }
 }
 
