@@ -78,7 +78,11 @@ def withdraw(record_id: str | None, chat: str | None, session: str | None) -> No
         _show(told)
         _do(told, "Withdraw it?")
         return
-    which = {"chat_id": plain(chat)} if chat else {"session_id": plain(session or "")}
+    if chat:
+        from mash_plugin.cli.chat_names import whole_chat_id
+
+        chat = whole_chat_id(plain(chat))
+    which = {"chat_id": chat} if chat else {"session_id": plain(session or "")}
     _withdraw_session(which)
 
 

@@ -50,9 +50,14 @@ def search(words: tuple[str, ...], here: bool, limit: int, offset: int, as_json:
 @click.option("--offset", type=click.IntRange(0), default=0, help="Where the page begins.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def chats(chat_id: str | None, here: bool, limit: int, offset: int, as_json: bool) -> None:
-    """List earlier chats, the newest first, or show the one that CHAT_ID names."""
+    """List earlier chats, the newest first, or show the one that CHAT_ID names.
+
+    The first eight or more characters of an ID, or of its part behind the agent's name, are enough.
+    """
     if chat_id is not None:
-        _show_chat(plain(chat_id), limit, offset, as_json=as_json)
+        from mash_plugin.cli.chat_names import whole_chat_id
+
+        _show_chat(whole_chat_id(plain(chat_id)), limit, offset, as_json=as_json)
         return
     result = call_here("list_chats", {"limit": limit, "offset": offset}, here)
     if as_json:

@@ -76,7 +76,9 @@ def scope_of(text: str) -> list[str]:
     """The scope that a word of the command line names. Raises InvalidArgument."""
     kind, _, value = text.partition(":")
     if kind == "chat" and value:
-        return ["chat", value]
+        from mash_plugin.cli.chat_names import whole_chat_id
+
+        return ["chat", whole_chat_id(value)]
     if kind not in KINDS or (kind == "personal") != (not value):
         raise InvalidArgument(
             f"{text!r} is no scope: personal, repository:IDENTITY, project:PATH or chat:ID."

@@ -28,7 +28,9 @@ def forget(chat_id: str, yes: bool, as_json: bool, dry_run: bool) -> int:
     agent. `mash index --restore-chat CHAT_ID` lets the chat in again, without its records.
     """
     from mash_plugin import client
+    from mash_plugin.cli.chat_names import whole_chat_id
 
+    chat_id = whole_chat_id(chat_id)
     found = client.call("forget_chat", {"id": chat_id, "dry_run": True}, timeout_s=WAIT_S)
     if dry_run and as_json:
         click.echo(orjson.dumps(found).decode())

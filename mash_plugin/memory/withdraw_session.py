@@ -90,7 +90,12 @@ def _session(call: Call, db: Connection, request: Json) -> str:
             )
         return chat.session_id
     start: str = request["session_id"]
-    found = sessions_from(db, start, NAMED + 1) if len(start) >= SHORTEST_START else [start]
+    found = sessions_from(db, start, NAMED + 1)
+    if len(start) < SHORTEST_START and start not in found:
+        raise InvalidArgument(
+            f"{start!r} is too short: give at least {SHORTEST_START} characters of the session's"
+            " ID. `mash log` shows the sessions that saved something."
+        )
     return start if start in found or not found else only_one(start, found)
 
 
