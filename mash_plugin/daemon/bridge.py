@@ -40,12 +40,22 @@ class Bridge:
             self._captured[chat.id] = chat.fingerprint
             if done is not None and done.queued:
                 sessions, artifacts = sessions + 1, artifacts + done.queued
+        self._settle(agent, place, now)
+        return sessions, artifacts
+
+    def forget(self, now: int) -> None:
+        """Take out what was captured of chats that are forgotten, also where none is now."""
+        target = throughline.configured_agent(self._node.paths.config_file, {})
+        if target is not None:
+            self._settle(*target, now)
+
+    def _settle(self, agent: str, place: throughline.Settings, now: int) -> None:
+        """Store what waits, so that what must be forgotten of it is found, too."""
         if queue.pending(place.workspace, agent):
             drain(place, agent, now)
         if self.must_forget:
             self._forget(agent, place, now)
             self.must_forget = False
-        return sessions, artifacts
 
     def _due(self, now: int) -> Iterator[tuple[Chat, str]]:
         """Chats that have come to rest since they were last captured, with their repository."""

@@ -87,6 +87,7 @@ class Workers:
             sessions=now + SESSIONS_AFTER_S,
         )
         self._bridge: Bridge | None = None
+        self._has_forgotten = False
         self._changed = threading.Condition()
         self._is_closed = False
         self._is_working = False
@@ -258,17 +259,23 @@ class Workers:
         is_done = finish_forgetting(self._node.call(Caller(), now_ms(), {}))
         pause = SCRUB_AGAIN_S if is_done else min(2 * self._due.scrub_pause, CHECKPOINT_EVERY_S)
         self._due.scrub_pause = pause
-        if self._bridge is not None:
-            self._bridge.must_forget = True
+        self._has_forgotten = True
 
     def _capture_sessions(self) -> None:
-        if not self._node.settings({}).capture_sessions:
+        is_on, has_forgotten = self._node.settings({}).capture_sessions, self._has_forgotten
+        if not (is_on or has_forgotten):
             return
         if self._bridge is None:
             from mash_plugin.daemon.bridge import Bridge  # nothing of it where it is off
 
             self._bridge = Bridge(self._node)
+        self._bridge.must_forget |= has_forgotten
+        if not is_on:
+            self._bridge.forget(now_ms())
+            self._has_forgotten = False
+            return
         sessions, artifacts = self._bridge.run(now_ms())
+        self._has_forgotten = False
         if sessions:
             self._log.write("captured", sessions=sessions, artifacts=artifacts)
 

@@ -214,3 +214,20 @@ def test_the_daemons_background_work_captures_by_itself(bridged, monkeypatch):
         at_work.close()
     assert len(stored(bridged)) == 3
     assert DECIDED not in log.read_text()
+
+
+def test_the_daemon_forgets_what_it_captured_also_where_it_captures_no_more(bridged, monkeypatch):
+    say(bridged)
+    Bridge(bridged.node).run(bridged.now)
+    config = bridged.root / "mash" / "config.toml"
+    config.write_text(config.read_text().replace("= true", "= false"))
+    monkeypatch.setattr(workers, "SESSIONS_AFTER_S", 0.0)
+    monkeypatch.setattr(workers, "SESSIONS_EVERY_S", 0.1)
+    monkeypatch.setenv("MASH_TEST_NOW_MS", str(bridged.now))
+    at_work = workers.Workers(bridged.node, Log(str(bridged.root / "log")))
+    try:
+        call = bridged.node.call(Caller(), bridged.now, {})
+        forget_chat.forget_chat(call, forget_chat.find_going(call, chat_id("claude-code", ONE)))
+        eventually(lambda: stored(bridged) == [], "the working memories stay")
+    finally:
+        at_work.close()
