@@ -5,6 +5,8 @@ import sys
 
 import click
 
+from mash_plugin.cli import telling
+
 
 def require_yes(
     question: str, unasked: str, *, is_answerable: bool = True, left: str = "Nothing was changed."
@@ -22,9 +24,9 @@ def require_yes(
 
 def confirmed(question: str, *, default: bool = False) -> bool:
     """Ask on the terminal until the answer is yes or no; Enter alone is the default."""
+    asked = f"{telling.question(question)} [{'Y/n' if default else 'y/N'}]"
     while True:
-        hint = "Y/n" if default else "y/N"
-        answer = click.prompt(f"{question} [{hint}]", default="", show_default=False, err=True)
+        answer = click.prompt(asked, default="", show_default=False, err=True)
         match answer.strip().lower():
             case "":
                 return default

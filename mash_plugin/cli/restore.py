@@ -54,8 +54,8 @@ def restore(backup: str | None, is_list: bool, as_json: bool, yes: bool) -> None
     free_store(paths)
     done = restore_store(paths, backup, time.time_ns() // 1_000_000)
     if as_json:
-        told = {name: getattr(done, name) for name in ("backup", "kept", "forgotten_again")}
-        click.echo(orjson.dumps(told | {"counts": dict(done.counts)}).decode())
+        body = {name: getattr(done, name) for name in ("backup", "kept", "forgotten_again")}
+        click.echo(orjson.dumps(body | {"counts": dict(done.counts)}).decode())
     else:
         _tell(paths, done)
 

@@ -111,6 +111,15 @@ def test_an_uninstall_without_the_clients_still_removes_our_entries(equipped: Ho
     assert "mash" not in (equipped.codex / "config.toml").read_text()
 
 
+def test_removing_the_program_is_told_before_and_after(home: Home) -> None:
+    home.mash("init", "--yes", "--no-index", "--no-agents")
+    (home.mash_home / "data/envs/1/bin").mkdir(parents=True)
+    *_, begun, ended = home.mash("uninstall", "--yes").out.splitlines()
+    assert begun.startswith("Removing the program")
+    assert ended == "Removed."
+    assert not (home.mash_home / "data/envs").exists()
+
+
 def test_a_second_uninstall_is_content(equipped: Home) -> None:
     equipped.mash("uninstall", "--yes")
     done = equipped.mash("uninstall", "--yes")

@@ -125,6 +125,7 @@ def test_a_newer_version_takes_over_while_agents_run_on_and_hooks_stay_trusted(
         assert '"records":[]' in ask().replace(" ", "").replace("\\", "")
     assert done.code == 0, done
     assert f"mash {second} is installed." in done.out
+    assert "Upgrading asks nothing" in done.out
     assert "nothing to review" in done.out
     assert installed.current.name.startswith(f"{second}-")
     assert settings_of(installed.home) == settings
