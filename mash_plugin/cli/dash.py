@@ -10,7 +10,6 @@ import webbrowser
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qsl
 
 import click
 
@@ -92,16 +91,19 @@ def _findings(paths: Paths) -> list[dict[str, Any]]:
 
 
 def _export(paths: Paths, file: str, query: str, force: bool) -> int:
-    from mash_plugin.dashboard.export import export_page
+    from mash_plugin.dashboard.export import export_page, selection_of
 
-    if os.path.lexists(file) and not force:
+    if file != "-" and os.path.lexists(file) and not force:
         raise InvalidArgument(f"{file} is there already; --force replaces it.")
     from pathlib import Path
 
     from mash_plugin.file_writing import replace_file
     from mash_plugin.privacy.credentials import mask
 
-    page, count = export_page(_place(paths), dict(parse_qsl(query.lstrip("?"))))
+    page, count = export_page(_place(paths), selection_of(query))
+    if file == "-":
+        click.echo(page, nl=False)
+        return 0
     replace_file(Path(file), page.encode(), 0o600)
     click.echo(f"Wrote {mask(file)}: {count} records, credentials masked.")
     return 0

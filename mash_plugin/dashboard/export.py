@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from importlib.resources import files
 from typing import Any
+from urllib.parse import parse_qsl
 
 from markupsafe import Markup
 
@@ -15,7 +16,28 @@ from mash_plugin.memory.masking import Masking
 
 PAGE = 200
 MOST = 5_000
+PLACE = ("after", "n")
+"""Of an address: where in the list it stands."""
 Json = dict[str, Any]
+
+
+def selection_of(text: str) -> dict[str, str]:
+    """The filters of an address or of its part behind `?`.
+
+    Raises InvalidArgument for what is no filter: passed over, it would write too much.
+    """
+    query = text.partition("?")[2] if text.startswith(("http://", "/", "?")) else text
+    found: dict[str, str] = {}
+    for name, value in parse_qsl(query, keep_blank_values=True):
+        if name in PLACE or (name == "q" and not value):
+            continue
+        if name not in filters.NAMES or not value or name in found:
+            raise InvalidArgument(
+                f"--select cannot use '{name}={value}'; it takes each of"
+                f" {', '.join(filters.NAMES)} once, such as 'kind=decision&scope=personal'."
+            )
+        found[name] = value
+    return found
 
 
 def export_page(place: Place, query: Mapping[str, str]) -> tuple[str, int]:
@@ -24,7 +46,7 @@ def export_page(place: Place, query: Mapping[str, str]) -> tuple[str, int]:
     Credentials are masked whatever the settings say. Raises InvalidArgument for too many records.
     """
     shown = Masking(is_on=True)
-    request = filters.request_of({**query, "after": ""}, PAGE)
+    request = filters.request_of(query, PAGE)
     records: list[tuple[Json, list[Step]]] = []
     while True:
         found = place.ask("view_records", request)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser
 
+from mash_plugin.dashboard.export import selection_of
 from tests.privacy.samples import SAMPLES
 from tests.support.dashboards import Demo, home
 
@@ -44,6 +45,17 @@ def test_a_selection_becomes_one_page_that_asks_for_nothing(
     context.close()
 
 
+def test_a_hyphen_is_standard_output_and_no_files_name(demo: Demo, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "mash_plugin", "dash", "--export", "-"]
+    done = subprocess.run(
+        command, env=demo.place.environment, cwd=tmp_path, capture_output=True, text=True
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("<!doctype html>")
+    assert "Deploy on Tuesdays." in done.stdout
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_file_that_is_there_is_left_alone_unless_it_may_go(demo: Demo, tmp_path: Path) -> None:
     file = tmp_path / "page.html"
     file.write_text("mine")
@@ -53,6 +65,23 @@ def test_a_file_that_is_there_is_left_alone_unless_it_may_go(demo: Demo, tmp_pat
     assert file.read_text() == "mine"
     assert export(demo, file, "--force").returncode == 0
     assert "Deploy on Tuesdays." in file.read_text()
+
+
+@pytest.mark.parametrize("select", ["knd=decision", "decision", "kind=", "kind=fact&kind=fact"])
+def test_what_is_no_filter_is_refused_since_everything_would_be_written(
+    demo: Demo, tmp_path: Path, select: str
+) -> None:
+    done = export(demo, tmp_path / "page.html", "--select", select)
+    assert done.returncode == 1
+    assert "--select cannot use" in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "text", ["http://127.0.0.1:1/memory?q=why%3F&after=1.x&n=50", "/memory?q=why%3F", "q=why?"]
+)
+def test_a_selection_is_an_address_or_the_part_of_one(text: str) -> None:
+    assert selection_of(text) == {"q": "why?"}
 
 
 @pytest.mark.spec("R-177")
