@@ -21,7 +21,7 @@ def test_output_that_finds_no_room_is_told_in_one_line(home: Home, command: str)
     assert done.code == 1
     (line,) = done.err.splitlines()
     assert line.startswith("mash: ")
-    assert "No space left on device" in line
+    assert "no space left on device" in line
 
 
 def test_errors_that_find_no_room_keep_their_exit_code(home: Home) -> None:
