@@ -6,10 +6,10 @@ import sys
 from typing import Any
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Browser, expect
 
-from tests.dashboard.conftest import Opener
-from tests.support.dashboards import Demo, said
+from tests.dashboard.conftest import Opener, key_of, opener
+from tests.support.dashboards import Demo, dashboard, said
 
 Json = dict[str, Any]
 
@@ -93,6 +93,14 @@ def test_a_page_says_when_the_dashboard_has_ended(demo: Demo, opened: Opener) ->
     page.route("**/chats", lambda route: route.abort())
     page.evaluate("refresh()")
     expect(page.get_by_role("status")).to_have_text("The dashboard has ended")
+
+
+def test_a_page_says_when_its_dashboard_has_ended(browser: Browser, demo: Demo) -> None:
+    with dashboard(demo.place) as own, opener(browser, own.origin, key_of(own, own.enter())) as go:
+        page = go().go("/memory")
+        expect(page.locator("html")).to_have_attribute("data-live", "on")
+        own.process.terminate()
+        expect(page.get_by_role("status")).to_have_text("The dashboard has ended")
 
 
 def test_a_record_that_is_forgotten_leaves_the_page_that_is_open(

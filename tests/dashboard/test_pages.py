@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 from tests.dashboard.conftest import Opener
 from tests.support.dashboards import Dashboard, Demo
 
-NARROW = {"viewport": {"width": 360, "height": 740}}
+NARROW = {"viewport": {"width": 320, "height": 740}}
 
 
 def paths(demo: Demo) -> dict[str, str]:
@@ -203,7 +203,7 @@ def test_a_page_fits_a_small_screen_says_everything_without_a_script_and_is_ligh
     watched = opened(java_script_enabled=False, **NARROW)
     watched.go(path)
     width = watched.page.locator("html").evaluate("one => one.scrollWidth")
-    assert width <= 360
+    assert width <= 320
     expect(watched.page.get_by_role("heading", level=1)).to_have_count(1)
     weights = [
         len(dash.get(one, cookie=cookie).body)

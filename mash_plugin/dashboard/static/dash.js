@@ -109,7 +109,7 @@ async function refresh() {
       if (replaceMain(main)) say("Updated just now");
     }
   } catch {
-    say("The dashboard has ended");
+    say("The dashboard has ended", true);
   } finally {
     isFetching = false;
     if (isStale) {
@@ -120,12 +120,12 @@ async function refresh() {
 }
 
 let forgetting;
-function say(text) {
+function say(text, stays = false) {
   const live = document.getElementById("live");
   live.textContent = text;
   live.hidden = false;
   clearTimeout(forgetting);
-  forgetting = setTimeout(() => (live.hidden = true), 4000);
+  if (!stays) forgetting = setTimeout(() => (live.hidden = true), 4000);
 }
 
 // Only the tab that is looked at holds a connection: a browser has six of them for one host.
@@ -139,11 +139,17 @@ function listen() {
     source = new EventSource("/live");
     source.addEventListener("change", refresh);
     source.addEventListener("ready", () => {
-      if (wasCut) refresh();
-      wasCut = false;
+      if (wasCut) {
+        wasCut = false;
+        say("Connected again");
+        refresh();
+      }
       document.documentElement.dataset.live = "on";
     });
-    source.addEventListener("error", () => (wasCut = true));
+    source.addEventListener("error", () => {
+      if (!wasCut) say("The dashboard has ended", true);
+      wasCut = true;
+    });
   }
 }
 
