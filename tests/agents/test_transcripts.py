@@ -322,6 +322,22 @@ def test_a_private_span_over_two_parts_is_in_no_text(agent: str) -> None:
     assert message.private_text == ("the ledger\nmoves",)
 
 
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"type": "ai-title", "aiTitle": "Move <private>the ledger</private> out"},
+        {"type": "summary", "summary": "Move <private>the ledger</private> out"},
+        {"type": "ai-title", "aiTitle": "Move <private>the ledger\nmoves"},
+    ],
+)
+def test_a_title_of_the_client_does_not_repeat_what_is_private(row: dict[str, object]) -> None:
+    reader = open_new("claude-code")
+    assert read(reader, row) == []
+    assert reader.state.title is not None
+    assert reader.state.title.startswith("Move [private]")
+    assert "ledger" not in reader.state.title
+
+
 def test_a_lone_surrogate_does_not_lose_the_prompt() -> None:
     line = json.dumps(claude_user("Use tabs \ud83d now.", **TYPED)).encode()
     [message] = open_new("claude-code").read_line(line, 0)

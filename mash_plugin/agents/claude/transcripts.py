@@ -319,9 +319,10 @@ def _call_ids(content: object) -> tuple[str, ...]:
 
 
 def _title(text: object) -> str | None:
-    if not isinstance(text, str) or not text.strip():
+    if not isinstance(text, str):
         return None
-    return cut_title(text.strip().split("\n", 1)[0], TITLE_LENGTH)
+    shown = split_private(text)[0].strip()  # a client's title may repeat what the person typed
+    return cut_title(shown.split("\n", 1)[0], TITLE_LENGTH) or None
 
 
 def _text_or_none(value: object) -> str | None:
