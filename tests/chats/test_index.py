@@ -13,8 +13,8 @@ from mash_plugin.chats import full_index as index_module
 from mash_plugin.chats import index as citing_module
 from mash_plugin.chats.blocks import BLOCK
 from mash_plugin.chats.index import ChatIndex
-from mash_plugin.chats.report import Progress
 from mash_plugin.chats.reading import chats_of_message, message_by_id
+from mash_plugin.chats.report import Progress
 from mash_plugin.chats.search import search_chats
 from tests.chats.conftest import NOW, Chats
 from tests.support.transcripts import ClaudeTranscript, CodexTranscript, write_repository
