@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from mash_plugin.dashboard import differences, filters
+from mash_plugin.dashboard.chat_pages import message_link
 from mash_plugin.dashboard.graph import draw
 from mash_plugin.dashboard.labels import RETIRED
 from mash_plugin.dashboard.place import Place
@@ -77,6 +78,7 @@ def record(place: Place, query: Mapping[str, str], path: Mapping[str, Any]) -> s
         is_paged="before_revision" in request,
         drawing=draw(place.ask("view_graph", {"id": one["id"]}), one["id"]),
         commands=_commands(one),
+        link=message_link,
         calls=_calls(one, newest["body"] if newest else {}),
     )
 

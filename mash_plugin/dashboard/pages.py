@@ -29,7 +29,7 @@ PAGES: dict[str, Page] = {
 }
 
 
-def failure_page(_place: Place, error: MashError) -> str:
+def failure_page(error: MashError) -> str:
     """What failed, and what to do next."""
     return render("failure.html", nav="", message=error.message)
 

@@ -109,7 +109,7 @@ def _page(place: Place, request: Request) -> Response:
     try:
         return HTMLResponse(PAGES[path](place, query, request.path_params))
     except MashError as error:
-        return HTMLResponse(failure_page(place, error), _status(error))
+        return HTMLResponse(failure_page(error), _status(error))
 
 
 def _raw(place: Place, request: Request) -> Response:
