@@ -204,6 +204,8 @@ def test_a_page_fits_a_small_screen_says_everything_without_a_script_and_is_ligh
     watched.go(path)
     width = watched.page.locator("html").evaluate("one => one.scrollWidth")
     assert width <= 320
+    nav = watched.page.get_by_role("navigation", name="Pages")
+    assert nav.evaluate("one => one.scrollWidth <= one.clientWidth"), "a page is out of sight"
     expect(watched.page.get_by_role("heading", level=1)).to_have_count(1)
     weights = [
         len(dash.get(one, cookie=cookie).body)
