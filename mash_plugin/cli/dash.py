@@ -49,7 +49,8 @@ def dash(no_open: bool, port: int, file: str | None, query: str, force: bool) ->
     with client.lease(paths):
         sockets = listen(port)
         token = secrets.token_urlsafe(32)
-        address = f"http://127.0.0.1:{sockets[0].getsockname()[1]}/?{TOKEN}={token}"
+        place = _place(paths, "/" + secrets.token_urlsafe(16))
+        address = f"http://127.0.0.1:{sockets[0].getsockname()[1]}{place.at('/')}?{TOKEN}={token}"
         click.echo(address)
         click.echo("It works once, in one browser. Ctrl-C ends the dashboard.", err=True)
         if not no_open and _has_windows():
@@ -58,15 +59,17 @@ def dash(no_open: bool, port: int, file: str | None, query: str, force: bool) ->
         from mash_plugin.dashboard.server import serve
 
         with suppress(KeyboardInterrupt):
-            serve(sockets, token, _place(paths))
+            serve(sockets, token, place)
     return 0
 
 
-def _place(paths: Paths) -> "Place":
+def _place(paths: Paths, root: str = "") -> "Place":
     from mash_plugin.dashboard.findings import Findings
     from mash_plugin.dashboard.place import Place
 
-    return Place(ask=_ask(paths), findings=Findings(lambda: _findings(paths)), paths=paths)
+    return Place(
+        ask=_ask(paths), findings=Findings(lambda: _findings(paths)), paths=paths, root=root
+    )
 
 
 def _ask(paths: Paths) -> Any:  # noqa: ANN401 - see `Place.ask`

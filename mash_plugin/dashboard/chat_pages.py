@@ -19,6 +19,7 @@ Json = dict[str, Any]
 def chats(place: Place, query: Mapping[str, str], _path: Mapping[str, Any]) -> str:
     """The chats, the newest first, or the messages that hold the words."""
     text, scope = filters.text_of(query), query.get("scope", "")
+    path = place.at("/chats")
     start = number_of(query.get("n")) or 0
     request: Json = {"offset": start, "limit": HITS if text else PAGE}
     if scope:
@@ -31,15 +32,16 @@ def chats(place: Place, query: Mapping[str, str], _path: Mapping[str, Any]) -> s
     kept = {"q": text, "scope": scope}
     return render(
         "chats.html",
+        place,
         nav="chats",
         text=text,
         scope=scope,
         scope_name=labels.scope_name(request["scope"]) if scope else "",
-        all_projects="/chats" + query_of({"q": text}),
+        all_projects=path + query_of({"q": text}),
         chats=found.get("chats", []),
         hits=found.get("hits", []),
-        older="/chats" + query_of({**kept, "n": str(following)}) if following else None,
-        newest="/chats" + query_of(kept) if start else None,
+        older=path + query_of({**kept, "n": str(following)}) if following else None,
+        newest=path + query_of(kept) if start else None,
         link=message_link,
         scope_key=_scope_key,
     )
@@ -54,13 +56,14 @@ def chat(place: Place, query: Mapping[str, str], path: Mapping[str, Any]) -> str
         request["start"] = start
     found = place.ask("view_chat", request)
     messages, total, start = found["messages"], found["chat"]["messages"], found["start"]
-    address = f"/chats/{quote(found['chat']['id'], safe='')}"
+    address = place.at(f"/chats/{quote(found['chat']['id'], safe='')}")
 
     def window(begin: int) -> str:
         return address + query_of({"n": str(begin)})
 
     return render(
         "chat.html",
+        place,
         nav="chats",
         chat=found["chat"],
         messages=messages,
@@ -78,7 +81,7 @@ def chat(place: Place, query: Mapping[str, str], path: Mapping[str, Any]) -> str
 
 
 def message_link(chat_id: str, message_id: str) -> str:
-    """The address of a message in its chat."""
+    """The path of a message in its chat."""
     asked = query_of({"m": message_id})
     return f"/chats/{quote(chat_id, safe='')}{asked}#m-{quote(message_id, safe='')}"
 

@@ -62,6 +62,7 @@ def export_page(place: Place, query: Mapping[str, str]) -> tuple[str, int]:
     style = (files("mash_plugin.dashboard") / "static" / "dash.css").read_text("utf-8")
     page = render(
         "export.html",
+        place,
         records=records,
         active=[label for label, _ in filters.active(shown.whole(query), "")],
         style=Markup(style),  # noqa: S704 - our own file

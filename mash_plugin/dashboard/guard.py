@@ -27,14 +27,16 @@ HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "X-Frame-Options": "DENY",
 }
+NOWHERE = "There is no such page.\n"
 ENTER = "Open the address that `mash dash` prints: it works once. Run `mash dash` for a new one.\n"
 
 
 class Guard:
     """Lets a request through to the pages, or answers it without looking at any data."""
 
-    def __init__(self, app: ASGIApp, port: int, token: str) -> None:
+    def __init__(self, app: ASGIApp, port: int, root: str, token: str) -> None:
         self._app = app
+        self._root = root
         self._token: str | None = token
         self._origins = origins_of(port)
         self._cookie = f"mash_{port}"
@@ -52,7 +54,7 @@ class Guard:
             await send(message)
 
         app = self._refusal(scope) or self._entrance(scope) or self._app
-        await app(scope, receive, send_guarded)
+        await app({**scope, "root_path": self._root}, receive, send_guarded)
 
     def _refusal(self, scope: Scope) -> ASGIApp | None:
         """The answer to whoever is not a page of ours and not an address typed in."""
@@ -64,6 +66,8 @@ class Guard:
             return PlainTextResponse("Another page asked for this.\n", 403)
         if headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
             return PlainTextResponse("Another site led here; type the address yourself.\n", 403)
+        if not scope["path"].startswith(self._root + "/"):
+            return PlainTextResponse(NOWHERE, 404)
         return None
 
     def _entrance(self, scope: Scope) -> ASGIApp | None:
@@ -80,10 +84,13 @@ class Guard:
         if not tokens:
             return None
         rest = urlencode([(name, value) for name, value in query if name != TOKEN])
-        path = "/" + scope["path"].lstrip("/\\")  # never an address of another host
+        path = scope["path"]  # below our root, so never an address of another host
         answer = RedirectResponse(f"{path}?{rest}" if rest else path, 303)
         if not has_cookie:
-            answer.set_cookie(self._cookie, self._key, httponly=True, samesite="strict")
+            # Every server of this machine gets a cookie of "/", whatever its port.
+            answer.set_cookie(
+                self._cookie, self._key, path=self._root + "/", httponly=True, samesite="strict"
+            )
         return answer
 
     def _has_cookie(self, scope: Scope) -> bool:

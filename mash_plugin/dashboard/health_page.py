@@ -40,6 +40,7 @@ def health(place: Place, _query: Mapping[str, str], _path: Mapping[str, Any]) ->
     today = datetime.now().astimezone().date()
     return render(
         "health.html",
+        place,
         nav="health",
         told=told,
         findings=found,

@@ -36,6 +36,7 @@ class Hand(NamedTuple):
 def memory(place: Place, query: Mapping[str, str], _path: Mapping[str, Any]) -> str:
     """A page of records, the newest first."""
     found = place.ask("view_records", filters.request_of(query, PAGE))
+    path = place.at("/memory")
     start = (number_of(query.get("n")) or 0) if query.get("after") else 0
     following = found["next"]
     older = {
@@ -45,15 +46,16 @@ def memory(place: Place, query: Mapping[str, str], _path: Mapping[str, Any]) -> 
     }
     return render(
         "memory.html",
+        place,
         nav="memory",
         records=found["records"],
         total=found["total"],
         first=start + 1,
         last=start + len(found["records"]),
-        older="/memory" + query_of(older) if following else None,
-        newest="/memory" + query_of(filters.kept(query)) if query.get("after") else None,
-        facets=list(filters.facets(query, found["counts"], "/memory")),
-        active=filters.active(query, "/memory"),
+        older=path + query_of(older) if following else None,
+        newest=path + query_of(filters.kept(query)) if query.get("after") else None,
+        facets=list(filters.facets(query, found["counts"], path)),
+        active=filters.active(query, path),
         kept={n: v for n, v in filters.kept(query).items() if v and n != "q"},
         text=filters.text_of(query),
     )
@@ -69,6 +71,7 @@ def record(place: Place, query: Mapping[str, str], path: Mapping[str, Any]) -> s
     newest = shown["revisions"][0] if shown["revisions"] else None
     return render(
         "record.html",
+        place,
         nav="memory",
         record=one,
         current=newest if newest and newest["revision"] == one["revision"] else None,

@@ -29,9 +29,9 @@ PAGES: dict[str, Page] = {
 }
 
 
-def failure_page(error: MashError) -> str:
+def failure_page(place: Place, error: MashError) -> str:
     """What failed, and what to do next."""
-    return render("failure.html", nav="", message=error.message)
+    return render("failure.html", place, nav="", message=error.message)
 
 
 def raw_record(place: Place, record_id: str) -> bytes:

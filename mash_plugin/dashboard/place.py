@@ -17,3 +17,9 @@ class Place(NamedTuple):
     findings: Findings
     """What the doctor finds."""
     paths: Paths
+    root: str = ""
+    """What every address begins with; nobody can guess it."""
+
+    def at(self, path: str) -> str:
+        """The address of a page or of a file, from its path among them."""
+        return self.root + path

@@ -10,6 +10,7 @@ from jinja2 import DictLoader, Environment, StrictUndefined
 from markupsafe import Markup
 
 from mash_plugin.dashboard import labels
+from mash_plugin.dashboard.place import Place
 from mash_plugin.render.text import local_date, seen
 from mash_plugin.wording import counted
 
@@ -17,9 +18,9 @@ DIGITS = 18
 """Of the largest number that an address may name: it fits where JSON and SQLite keep it."""
 
 
-def render(template: str, **values: Any) -> str:  # noqa: ANN401 - what templates show
+def render(template: str, place: Place, **values: Any) -> str:  # noqa: ANN401 - what they show
     """The page that a template makes of these values."""
-    return _environment().get_template(template).render(zone=_zone(), **values)
+    return _environment().get_template(template).render(zone=_zone(), at=place.at, **values)
 
 
 @cache

@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from mash_plugin.dashboard.guard import Guard
+from mash_plugin.dashboard.guard import NOWHERE, Guard
 from mash_plugin.dashboard.pages import PAGES, failure_page, raw_record
 from mash_plugin.dashboard.place import Place
 from mash_plugin.errors import (
@@ -51,7 +51,7 @@ def serve(sockets: list[socket.socket], token: str, place: Place) -> None:
     """Answer until a signal ends it."""
     app = Starlette()
     config = uvicorn.Config(
-        Guard(app, sockets[0].getsockname()[1], token),
+        Guard(app, sockets[0].getsockname()[1], place.root, token),
         http="h11",
         ws="none",
         loop="asyncio",
@@ -109,7 +109,7 @@ def _page(place: Place, request: Request) -> Response:
     try:
         return HTMLResponse(PAGES[path](place, query, request.path_params))
     except MashError as error:
-        return HTMLResponse(failure_page(error), _status(error))
+        return HTMLResponse(failure_page(place, error), _status(error))
 
 
 def _raw(place: Place, request: Request) -> Response:
@@ -145,7 +145,7 @@ async def _changes(place: Place, stopping: _Stopping) -> AsyncIterator[str]:
 
 
 def _nowhere(_request: Request, _error: Exception | None) -> Response:
-    return PlainTextResponse("There is no such page; begin at /memory.\n", 404)
+    return PlainTextResponse(NOWHERE, 404)
 
 
 def _failed(_request: Request, error: Exception) -> Response:

@@ -61,7 +61,7 @@ def throughline(place: Place, _query: Mapping[str, str], _path: Mapping[str, Any
         buffer = _buffer(*configured, _masking(place)) if configured else None
     except MashError as error:
         problem = error.message
-    return render("throughline.html", nav="throughline", buffer=buffer, problem=problem)
+    return render("throughline.html", place, nav="throughline", buffer=buffer, problem=problem)
 
 
 def _buffer(agent: str, settings: Any, shown: Masking) -> Buffer:  # noqa: ANN401 - imported late

@@ -27,19 +27,19 @@ def timeline(place: Place, query: Mapping[str, str], _path: Mapping[str, Any]) -
     days = place.ask("view_days", asked)["days"]
     kept, following = {"scope": wanted["scope"]}, found["next"]
     after = f"{following['at']}.{following['id']}" if following else None
-    projects = [
-        f for f in filters.facets(kept, found["counts"], "/timeline") if f.name == "Project"
-    ]
+    path = place.at("/timeline")
+    projects = [f for f in filters.facets(kept, found["counts"], path) if f.name == "Project"]
     return render(
         "timeline.html",
+        place,
         nav="timeline",
         strip=plots.strip({day["day"]: day["records"] for day in days}, now.date()),
         months=_months(found["records"]),
         total=found["total"],
         scope_name=labels.scope_name(asked["scope"]) if wanted["scope"] else "",
         projects=projects[0] if projects else None,
-        older="/timeline" + query_of({**kept, "after": after}) if after else None,
-        newest="/timeline" + query_of(kept) if wanted["after"] else None,
+        older=path + query_of({**kept, "after": after}) if after else None,
+        newest=path + query_of(kept) if wanted["after"] else None,
     )
 
 

@@ -43,7 +43,7 @@ def browser() -> Iterator[Browser]:
 def key_of(dash: Dashboard, cookie: str) -> Any:
     """The cookie as a browser takes it."""
     name, _, value = cookie.partition("=")
-    return {"name": name, "value": value, "url": dash.origin}
+    return {"name": name, "value": value, "url": dash.base + "/"}
 
 
 Opener = Callable[..., "Watched"]
@@ -54,22 +54,22 @@ class Watched:
     """A page with everything that it did beyond showing itself."""
 
     page: Page
-    origin: str
+    base: str
     requests: list[str]
     complaints: list[str]
 
     def go(self, path: str) -> Page:
-        self.page.goto(self.origin + path)
+        self.page.goto(self.base + path)
         return self.page
 
     @property
     def leaks(self) -> list[str]:
         """Requests to anywhere else."""
-        return [url for url in self.requests if not url.startswith(self.origin + "/")]
+        return [url for url in self.requests if not url.startswith(self.base + "/")]
 
 
 @contextmanager
-def opener(browser: Browser, origin: str, key: Any) -> Iterator[Opener]:
+def opener(browser: Browser, base: str, key: Any) -> Iterator[Opener]:
     """Opens pages in windows of their own, in which nothing may go wrong unseen."""
     contexts = []
 
@@ -78,7 +78,7 @@ def opener(browser: Browser, origin: str, key: Any) -> Iterator[Opener]:
         context.set_default_timeout(10_000)
         contexts.append(context)
         context.add_cookies([key])
-        watched = Watched(context.new_page(), origin, [], [])
+        watched = Watched(context.new_page(), base, [], [])
         page = watched.page
         page.on("request", lambda request: watched.requests.append(request.url))
         page.on("dialog", lambda dialog: (watched.complaints.append("dialog"), dialog.dismiss()))
@@ -95,5 +95,5 @@ def opener(browser: Browser, origin: str, key: Any) -> Iterator[Opener]:
 
 @pytest.fixture
 def opened(browser: Browser, dash: Dashboard, cookie: str) -> Iterator[Opener]:
-    with opener(browser, dash.origin, key_of(dash, cookie)) as found:
+    with opener(browser, dash.base, key_of(dash, cookie)) as found:
         yield found

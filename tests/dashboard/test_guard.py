@@ -9,6 +9,7 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from dataclasses import replace
 
 import pytest
 
@@ -74,10 +75,9 @@ def test_another_page_sees_nothing_even_with_the_cookie(
 def test_without_the_cookie_nothing_is_shown_and_nothing_is_told_of_what_is_there(
     dash: Dashboard, demo: Demo, cookie: str
 ) -> None:
-    token = f"http://127.0.0.1:{dash.port}/?token={dash.token}"
     for path in ("/", "/memory", f"/memory/{demo.ids['qdrant']}", "/nowhere", "/static/dash.css"):
         assert refused(dash.get(path), 403)
-        assert refused(dash.get(path, referer=token), 403)
+        assert refused(dash.get(path, referer=dash.address), 403)
         assert refused(dash.get(path, cookie=f"mash_{dash.port}=x"), 403)
         assert refused(dash.get(f"{path}?token=x"), 403)
         assert refused(dash.get(path, "POST"), 403)
@@ -88,16 +88,47 @@ def test_the_token_works_once_and_leaves_the_address(demo: Demo) -> None:
     with dashboard(demo.place) as dash:
         assert refused(dash.get(f"/?token={dash.token}", "POST"), 403)
         first = dash.get(f"/timeline?scope=personal&token={dash.token}")
-        assert (first.status, first.header("location")) == (303, "/timeline?scope=personal")
+        assert (first.status, first.header("location")) == (
+            303,
+            f"{dash.root}/timeline?scope=personal",
+        )
         given = first.header("set-cookie") or ""
         assert "HttpOnly" in given
         assert "SameSite=strict" in given
         assert refused(dash.get(f"/?token={dash.token}"), 403)
         key = given.partition(";")[0]
         again = dash.get(f"/memory?token={dash.token}", cookie=key)
-        assert (again.status, again.header("location")) == (303, "/memory")
+        assert (again.status, again.header("location")) == (303, f"{dash.root}/memory")
         elsewhere = dash.get("//evil.example/?token=x", cookie=key)
-        assert elsewhere.header("location") == "/evil.example/"
+        assert elsewhere.header("location") == f"{dash.root}//evil.example/"
+
+
+@pytest.mark.spec("R-166")
+def test_the_cookie_is_for_our_addresses_alone_and_nobody_can_guess_these(demo: Demo) -> None:
+    with dashboard(demo.place) as dash:
+        given = dash.get(f"/?token={dash.token}").header("set-cookie") or ""
+        assert f"; Path={dash.root}/;" in f"{given};"
+        assert len(dash.root) > 20
+        cookie = given.partition(";")[0]
+        assert DATA in dash.get("/memory", cookie=cookie).text
+    with dashboard(demo.place) as again:
+        assert again.root != dash.root
+
+
+@pytest.mark.spec("R-166")
+@pytest.mark.parametrize(
+    "path", ["/", "/memory", "/static/dash.css", "/live", "{root}", "{root}x/"]
+)
+def test_other_addresses_show_nothing_even_with_the_cookie_or_the_token(
+    dash: Dashboard, cookie: str, path: str
+) -> None:
+    path = path.format(root=dash.root)
+    outside = replace(dash, address=f"http://127.0.0.1:{dash.port}/")
+    for sent in ({"cookie": cookie}, {}):
+        for asked in (path, f"{path}?token={dash.token}"):
+            answer = outside.get(asked, **sent)
+            assert (answer.status, answer.text) == (404, "There is no such page.\n")
+            assert answer.header("set-cookie") is None
 
 
 @pytest.mark.spec("R-166")

@@ -64,7 +64,7 @@ def test_hostile_text_is_shown_and_nothing_happens(hostile: Demo, browser: Brows
     names = list(TEXTS)
     with (
         dashboard(hostile.place) as dash,
-        opener(browser, dash.origin, key_of(dash, dash.enter())) as opened,
+        opener(browser, dash.base, key_of(dash, dash.enter())) as opened,
     ):
         watched = opened(viewport={"width": 360, "height": 740})
         shown = watched.go("/memory").locator(".rows").inner_text()
@@ -94,7 +94,7 @@ def test_hostile_text_is_shown_and_nothing_happens(hostile: Demo, browser: Brows
 def test_the_policy_would_stop_what_slipped_through(hostile: Demo, browser: Browser) -> None:
     with (
         dashboard(hostile.place) as dash,
-        opener(browser, dash.origin, key_of(dash, dash.enter())) as opened,
+        opener(browser, dash.base, key_of(dash, dash.enter())) as opened,
     ):
         watched = opened()
         page = watched.go("/memory")

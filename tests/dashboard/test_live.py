@@ -96,7 +96,7 @@ def test_a_page_says_when_the_dashboard_has_ended(demo: Demo, opened: Opener) ->
 
 
 def test_a_page_says_when_its_dashboard_has_ended(browser: Browser, demo: Demo) -> None:
-    with dashboard(demo.place) as own, opener(browser, own.origin, key_of(own, own.enter())) as go:
+    with dashboard(demo.place) as own, opener(browser, own.base, key_of(own, own.enter())) as go:
         page = go().go("/memory")
         expect(page.locator("html")).to_have_attribute("data-live", "on")
         own.process.terminate()

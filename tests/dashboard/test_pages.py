@@ -213,3 +213,6 @@ def test_a_page_fits_a_small_screen_says_everything_without_a_script_and_is_ligh
     ]
     assert sum(weights) < 100_000
     assert watched.leaks == []
+    links = "all => all.map(one => new URL(one.getAttribute('href'), location).href)"
+    for href in watched.page.locator("a").evaluate_all(links):
+        assert href.startswith(f"{dash.base}/"), href

@@ -313,15 +313,20 @@ class Dashboard:
         return int(urlsplit(self.address).port or 0)
 
     @property
-    def origin(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
+    def root(self) -> str:
+        """What the path of every page begins with."""
+        return urlsplit(self.address).path.rstrip("/")
+
+    @property
+    def base(self) -> str:
+        return f"http://127.0.0.1:{self.port}{self.root}"
 
     @property
     def token(self) -> str:
         return urlsplit(self.address).query.removeprefix("token=")
 
     def get(self, path: str, method: str = "GET", **headers: str | None) -> Answer:
-        """One request by hand; a header of None is not sent."""
+        """One request by hand below the root; a header of None is not sent."""
         with self.open(path, method, **headers) as answer:
             return Answer(answer.status, answer.headers, answer.read())
 
@@ -330,7 +335,7 @@ class Dashboard:
         """The same, the body not yet read."""
         connection = HTTPConnection("127.0.0.1", self.port, timeout=20)
         sent = {"host": f"127.0.0.1:{self.port}", **headers}
-        connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
+        connection.putrequest(method, self.root + path, skip_host=True, skip_accept_encoding=True)
         for name, value in sent.items():
             if value is not None:
                 connection.putheader(name.replace("_", "-"), value)

@@ -1,6 +1,8 @@
 // Keys, copying and fresh content: every page works without this file.
 "use strict";
 
+const LIVE = new URL("../live", document.currentScript.src);
+
 const rows = () => [...document.querySelectorAll("[data-row]")];
 
 function move(step) {
@@ -136,7 +138,7 @@ function listen() {
     source?.close();
     source = null;
   } else if (!source) {
-    source = new EventSource("/live");
+    source = new EventSource(LIVE);
     source.addEventListener("change", refresh);
     source.addEventListener("ready", () => {
       if (wasCut) {
