@@ -7,9 +7,9 @@ import hmac
 import secrets
 from urllib.parse import parse_qsl, urlencode
 
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse, RedirectResponse
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mash_plugin.dashboard.address import TOKEN, origins_of
 
@@ -27,6 +27,7 @@ HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "X-Frame-Options": "DENY",
 }
+"""Of every answer; the server adds them."""
 NOWHERE = "There is no such page.\n"
 ENTER = "Open the address that `mash dash` prints: it works once. Run `mash dash` for a new one.\n"
 
@@ -46,15 +47,8 @@ class Guard:
         if scope["type"] != "http":
             return
 
-        async def send_guarded(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                headers = MutableHeaders(scope=message)
-                for name, value in HEADERS.items():
-                    headers[name] = value
-            await send(message)
-
         app = self._refusal(scope) or self._entrance(scope) or self._app
-        await app({**scope, "root_path": self._root}, receive, send_guarded)
+        await app({**scope, "root_path": self._root}, receive, send)
 
     def _refusal(self, scope: Scope) -> ASGIApp | None:
         """The answer to whoever is not a page of ours and not an address typed in."""

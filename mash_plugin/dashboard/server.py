@@ -14,8 +14,10 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
+from starlette.types import ASGIApp
 
-from mash_plugin.dashboard.guard import NOWHERE, Guard
+from mash_plugin.dashboard.connections import Connection
+from mash_plugin.dashboard.guard import HEADERS, NOWHERE, Guard
 from mash_plugin.dashboard.pages import PAGES, failure_page, raw_record
 from mash_plugin.dashboard.place import Place
 from mash_plugin.errors import (
@@ -50,24 +52,32 @@ class _Stopping(NamedTuple):
 def serve(sockets: list[socket.socket], token: str, place: Place) -> None:
     """Answer until a signal ends it."""
     app = Starlette()
-    config = uvicorn.Config(
-        Guard(app, sockets[0].getsockname()[1], place.root, token),
-        http="h11",
-        ws="none",
-        loop="asyncio",
-        lifespan="off",
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        limit_concurrency=MOST_CONNECTIONS,
-        timeout_graceful_shutdown=1,
-    )
+    config = configured(Guard(app, sockets[0].getsockname()[1], place.root, token))
     server = uvicorn.Server(config)
     app.router.routes.extend(_routes(place, _Stopping(server)))
     app.add_exception_handler(404, _nowhere)
     app.add_exception_handler(Exception, _failed)
     threading.Thread(target=_warm_up, args=(place,), daemon=True).start()
     server.run(sockets=sockets)
+
+
+def configured(
+    app: ASGIApp, connection: type[Connection] = Connection, most: int = MOST_CONNECTIONS
+) -> uvicorn.Config:
+    """How the server runs: its own answers, such as to one connection too many, are guarded too."""
+    return uvicorn.Config(
+        app,
+        http=connection,
+        ws="none",
+        loop="asyncio",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        headers=list(HEADERS.items()),
+        limit_concurrency=most,
+        timeout_graceful_shutdown=1,
+    )
 
 
 def _warm_up(place: Place) -> None:
