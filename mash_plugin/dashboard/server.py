@@ -138,9 +138,9 @@ async def _changes(place: Place, stopping: _Stopping) -> AsyncIterator[str]:
     while not stopping:
         try:
             found = await run_in_threadpool(place.ask, "view_version", {})
-            found["looks"] = place.findings.looks
         except MashError:
-            found = known or {}
+            found = dict(known or {})
+        found["looks"] = place.findings.looks
         quiet += 1
         if known is not None and found != known:
             yield "event: change\ndata: \n\n"

@@ -6,7 +6,9 @@ import pytest
 from playwright.sync_api import expect
 
 from mash_plugin.dashboard.findings import Findings
-from mash_plugin.errors import StoreBusy
+from mash_plugin.dashboard.health_page import health
+from mash_plugin.dashboard.place import Place
+from mash_plugin.errors import StoreBusy, StoreDamaged
 from tests.dashboard.conftest import Opener
 from tests.support.daemons import event
 from tests.support.dashboards import Demo
@@ -57,6 +59,18 @@ def test_findings_hold_for_a_while_and_a_look_that_fails_is_one_itself() -> None
         [found] = findings.get(10.0) or []
         assert (found["severity"], found["what"]) == ("error", "The store is busy.")
     assert (len(looks), findings.looks) == (1, 1)
+
+
+def test_a_store_that_cannot_be_read_hides_nothing_that_the_doctor_found(demo: Demo) -> None:
+    def ask(_method: str, _params: object) -> dict[str, object]:
+        raise StoreDamaged("The store <b>is</b> damaged.")
+
+    found = {"severity": "error", "what": "A page is torn.", "why": "", "next": "mash restore"}
+    findings = Findings(lambda: [found])
+    assert findings.get(10.0)
+    page = health(Place(ask, findings, demo.place.paths), {}, {})
+    assert "A page is torn." in page
+    assert "The store &lt;b&gt;is&lt;/b&gt; damaged." in page
 
 
 @pytest.mark.spec("R-165")
