@@ -29,15 +29,16 @@ def chats(place: Place, query: Mapping[str, str], _path: Mapping[str, Any]) -> s
     else:
         found = place.ask("view_chats", request)
     following = found["next_offset"]
-    kept = {"q": text, "scope": scope}
+    shown = place.echoed(query)
+    kept = {"q": filters.text_of(shown), "scope": shown.get("scope", "")}
     return render(
         "chats.html",
         place,
         nav="chats",
-        text=text,
-        scope=scope,
-        scope_name=labels.scope_name(request["scope"]) if scope else "",
-        all_projects=path + query_of({"q": text}),
+        text=kept["q"],
+        scope=kept["scope"],
+        scope_name=labels.scope_name(labels.scope_of_key(kept["scope"])) if scope else "",
+        all_projects=path + query_of({"q": kept["q"]}),
         chats=found.get("chats", []),
         hits=found.get("hits", []),
         older=path + query_of({**kept, "n": str(following)}) if following else None,

@@ -37,6 +37,7 @@ def memory(place: Place, query: Mapping[str, str], _path: Mapping[str, Any]) -> 
     """A page of records, the newest first."""
     found = place.ask("view_records", filters.request_of(query, PAGE))
     path = place.at("/memory")
+    query = place.echoed(query)
     start = (number_of(query.get("n")) or 0) if query.get("after") else 0
     following = found["next"]
     older = {

@@ -5,11 +5,10 @@ from collections.abc import Mapping
 from itertools import groupby, islice
 from typing import Any, NamedTuple
 
-from mash_plugin.config import read_tables, settings_of
 from mash_plugin.dashboard.place import Place
 from mash_plugin.dashboard.rendering import render
 from mash_plugin.errors import MashError
-from mash_plugin.memory.masking import Masking, masking
+from mash_plugin.memory.masking import Masking
 
 MOST_ROWS = 200
 LOOKED_THROUGH = 2_000
@@ -58,7 +57,7 @@ def throughline(place: Place, _query: Mapping[str, str], _path: Mapping[str, Any
     buffer = None
     try:
         configured = configured_agent(place.paths.config_file, os.environ)
-        buffer = _buffer(*configured, _masking(place)) if configured else None
+        buffer = _buffer(*configured, place.masking()) if configured else None
     except MashError as error:
         problem = error.message
     return render("throughline.html", place, nav="throughline", buffer=buffer, problem=problem)
@@ -102,8 +101,3 @@ def _buffer(agent: str, settings: Any, shown: Masking) -> Buffer:  # noqa: ANN40
         promoted=[told(row) for row in promoted],
         problem=problem,
     )
-
-
-def _masking(place: Place) -> Masking:
-    file = place.paths.config_file
-    return masking(settings_of(file, *read_tables(file), {}))

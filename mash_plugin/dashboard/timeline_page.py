@@ -25,7 +25,7 @@ def timeline(place: Place, query: Mapping[str, str], _path: Mapping[str, Any]) -
     if wanted["scope"]:
         asked["scope"] = labels.scope_of_key(wanted["scope"])
     days = place.ask("view_days", asked)["days"]
-    kept, following = {"scope": wanted["scope"]}, found["next"]
+    kept, following = {"scope": place.echoed(wanted)["scope"]}, found["next"]
     after = f"{following['at']}.{following['id']}" if following else None
     path = place.at("/timeline")
     projects = [f for f in filters.facets(kept, found["counts"], path) if f.name == "Project"]
@@ -36,7 +36,7 @@ def timeline(place: Place, query: Mapping[str, str], _path: Mapping[str, Any]) -
         strip=plots.strip({day["day"]: day["records"] for day in days}, now.date()),
         months=_months(found["records"]),
         total=found["total"],
-        scope_name=labels.scope_name(asked["scope"]) if wanted["scope"] else "",
+        scope_name=labels.scope_name(labels.scope_of_key(kept["scope"])) if wanted["scope"] else "",
         projects=projects[0] if projects else None,
         older=path + query_of({**kept, "after": after}) if after else None,
         newest=path + query_of(kept) if wanted["after"] else None,

@@ -5,9 +5,11 @@ import time
 import pytest
 
 from mash_plugin.dashboard.differences import pieces
+from tests.privacy.samples import SAMPLES
 from tests.support.dashboards import Dashboard
 
 CHAT = "/chats/claude-code-s-search"
+SECRET = SAMPLES["GitHub token"][0]
 MANY = "9" * 5_000  # more digits than Python turns into a number
 
 
@@ -36,6 +38,30 @@ def test_a_search_as_long_as_an_address_does_not_swell_the_page(
     answer = dash.get("/memory?q=" + "%22" * 20_000, cookie=cookie)
     assert answer.status == 200
     assert len(answer.body) < 100_000
+
+
+@pytest.mark.spec("R-177")
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/memory?kind=decision&q=",
+        "/memory?scope=repository:",
+        "/memory?kind=",
+        "/memory?after=1.",
+        "/memory/",
+        "/chats?q=",
+        "/chats?scope=local_project:/",
+        "/chats?q=deploy&scope=repository:",
+        f"{CHAT}?m=",
+        "/timeline?scope=repository:",
+    ],
+)
+def test_a_credential_in_an_address_is_masked_on_its_page(
+    dash: Dashboard, cookie: str, path: str
+) -> None:
+    page = dash.get(path + SECRET, cookie=cookie).text
+    assert "mash" in page
+    assert SECRET not in page
 
 
 @pytest.mark.parametrize("name", ["conflicted", "stale"])
