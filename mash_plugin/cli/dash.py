@@ -96,8 +96,13 @@ def _findings(paths: Paths) -> list[dict[str, Any]]:
 def _export(paths: Paths, file: str, query: str, force: bool) -> int:
     from mash_plugin.dashboard.export import export_page, selection_of
 
+    if not file:
+        raise click.UsageError("--export needs the name of a file, or '-' for standard output.")
     if file != "-" and os.path.lexists(file) and not force:
         raise InvalidArgument(f"{file} is there already; --force replaces it.")
+    folder = os.path.dirname(os.path.realpath(file))
+    if file != "-" and not os.path.isdir(folder):
+        raise InvalidArgument(f"{folder} is no folder; make it, or name another file.")
     from pathlib import Path
 
     from mash_plugin.file_writing import replace_file

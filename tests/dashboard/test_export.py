@@ -67,6 +67,23 @@ def test_a_file_that_is_there_is_left_alone_unless_it_may_go(demo: Demo, tmp_pat
     assert "Deploy on Tuesdays." in file.read_text()
 
 
+def test_no_name_is_a_usage_error(demo: Demo, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "mash_plugin", "dash", "--export", ""]
+    done = subprocess.run(
+        command, env=demo.place.environment, cwd=tmp_path, capture_output=True, text=True
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "--export" in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_is_not_there_is_not_made(demo: Demo, tmp_path: Path) -> None:
+    done = export(demo, tmp_path / "folder" / "page.html", "--force")
+    assert done.returncode == 1
+    assert f"{tmp_path / 'folder'} is no folder" in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize("select", ["knd=decision", "decision", "kind=", "kind=fact&kind=fact"])
 def test_what_is_no_filter_is_refused_since_everything_would_be_written(
     demo: Demo, tmp_path: Path, select: str
