@@ -34,6 +34,18 @@ def check_name(_context: click.Context, parameter: click.Parameter, value: str) 
     return value
 
 
+def check_label(context: click.Context, parameter: click.Parameter, value: str) -> str:
+    """A name that is stored beside every line: it must hold no credential either."""
+    from mash_plugin.privacy.credentials import credential_kind
+
+    if kind := credential_kind(check_name(context, parameter, value)):
+        raise click.BadParameter(
+            f"looks like a credential ({kind}); nothing was queued. Give another name.",
+            param=parameter,
+        )
+    return value
+
+
 def places(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options that say where the workspace and its settings are."""
     command = click.option(
@@ -52,17 +64,17 @@ def places(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @click.command("capture-session")
-@click.option("--agent", required=True, callback=check_name, metavar="NAME", help="Whose session.")
+@click.option("--agent", required=True, callback=check_label, metavar="NAME", help="Whose session.")
 @click.option(
     "--session-id",
     "session",
     required=True,
-    callback=check_name,
+    callback=check_label,
     metavar="ID",
     help="The logical session; for a job its name and scheduled date.",
 )
 @click.option(
-    "--channel", required=True, callback=check_name, metavar="NAME", help="Such as telegram:dm."
+    "--channel", required=True, callback=check_label, metavar="NAME", help="Such as telegram:dm."
 )
 @click.option(
     "--source-kind",

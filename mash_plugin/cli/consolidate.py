@@ -37,6 +37,11 @@ def consolidate(
     if drain_only and promote_only:
         raise click.UsageError("Give --drain-only, --promote-only or neither, not both.")
     settings = settings_of(config_dir, workspace)
+    if not promote_only and not os.path.isdir(settings.workspace):
+        raise click.UsageError(
+            f"The workspace {masked(settings.workspace)} does not exist; nothing was drained."
+            " Name the folder that captures are queued in (--workspace)."
+        )
     from mash_plugin.throughline.clock import now_ms
 
     now, failed = now_ms(os.environ), 0

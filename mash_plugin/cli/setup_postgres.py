@@ -43,7 +43,14 @@ def setup_postgres(admin_dsn: str, agent: str, config_dir: str, new_password: bo
         from mash_plugin.throughline.setup_postgres import set_up
     except ImportError:
         raise missing_driver() from None
-    dsn = sys.stdin.read(LONGEST_DSN).strip()
-    if not dsn:
-        raise click.UsageError("Standard input held no connection string.")
-    click.echo(str(set_up(dsn, agent, config_dir, new_password=new_password)))
+    click.echo(str(set_up(_read_dsn(), agent, config_dir, new_password=new_password)))
+
+
+def _read_dsn() -> str:
+    try:
+        dsn = sys.stdin.buffer.read(LONGEST_DSN).decode().strip()
+    except UnicodeDecodeError:
+        raise click.UsageError("Standard input held no UTF-8 text; nothing was changed.") from None
+    if not dsn or "\0" in dsn:
+        raise click.UsageError("Standard input held no connection string; nothing was changed.")
+    return dsn

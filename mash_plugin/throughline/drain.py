@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
-from mash_plugin.errors import InvalidArgument, MashError, StoreBusy
+from mash_plugin.errors import InvalidArgument, LocalFailure, MashError, StoreBusy
 from mash_plugin.store.failpoint import failpoint
 from mash_plugin.throughline import queue
 from mash_plugin.throughline.artifacts import IMPORTANT, Artifact
@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 BATCH = 500
 """Entries in one transaction."""
 WAIT_S = 30
+_ADVICE = {
+    "Retry the same operation ID": "Run the drain again",
+    "retry the same operation ID": "run the drain again",
+}
 TOOL_ACTION, COMPLETED = "tool_action", "completed"
 
 
@@ -91,15 +95,29 @@ def _drain(settings: Settings, agent: str, now: int) -> Drained:
 
     total = Drained()
     names = queue.pending(settings.workspace, agent)
-    db = open_database(settings, to_write=True)
+    with _queue_kept():
+        db = open_database(settings, to_write=True)
     try:
         for start in range(0, len(names), BATCH):
-            done = _drain_batch(db, settings.workspace, names[start : start + BATCH])
+            with _queue_kept():
+                done = _drain_batch(db, settings.workspace, names[start : start + BATCH])
             total = _added(total, done)
         _rebuild_if_due(db, settings, agent, now, total)
     finally:
         db.close()
     return total
+
+
+@contextmanager
+def _queue_kept() -> Iterator[None]:
+    """Say of a store that fails what becomes of the queue; a drain has no operation ID."""
+    try:
+        yield
+    except LocalFailure as error:
+        said = error.message
+        for here, there in _ADVICE.items():
+            said = said.replace(here, there)
+        raise type(error)(f"{said} What was not stored stays queued.") from error
 
 
 def _drain_batch(db: "Database", workspace: str, names: Sequence[str]) -> Drained:

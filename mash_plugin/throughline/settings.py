@@ -59,7 +59,7 @@ def read_settings(config_dir: str, workspace: str | None, environ: Mapping[str, 
 
     copying = (environ.get("MM_WORKING_COPY_PROMOTE"), in_file.get("working_copy_promote"))
     return Settings(
-        workspace=os.path.abspath(os.path.expanduser(place)),
+        workspace=_folder(place),
         backend=backend,
         compile=switch("compile"),
         auto_refresh=switch("auto_refresh"),
@@ -88,6 +88,15 @@ def configured_agent(config_file: str, environ: Mapping[str, str]) -> tuple[str,
     if agent is None or workspace is None:
         return None
     return agent, read_settings(os.path.dirname(config_file), workspace, environ)
+
+
+def _folder(place: str) -> str:
+    if place.startswith("~") and place[1:2] not in ("", os.sep):
+        raise InvalidArgument(
+            f"The workspace {place!r:.200} lies in the home of another user or of nobody;"
+            " write the whole path, or ~/ for your own home."
+        )
+    return os.path.abspath(os.path.expanduser(place))
 
 
 def _hours(environ: Mapping[str, str], in_file: Mapping[str, object]) -> int:

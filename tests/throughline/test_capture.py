@@ -270,6 +270,8 @@ def test_a_grown_session_brings_what_is_new(workspace):
         ({"--session-id": "a\u2028b"}, "line break"),
         ({"--agent": "x" * 201}, "201 characters"),
         ({"--session-id": " "}, "must not be empty"),
+        ({"--session-id": f"ghp_{'a1B2' * 9}"}, "looks like a credential (GitHub token)"),
+        ({"--channel": f"dm:ghp_{'a1B2' * 9}"}, "looks like a credential (GitHub token)"),
         ({"--transcript": None}, "either --transcript"),
         ({"--plain": "log"}, "either --transcript"),
     ],
@@ -282,6 +284,7 @@ def test_wrong_options_are_an_error_of_usage(workspace, arguments, said):
     done = workspace.run("capture-session", *given)
     assert (done.code, done.out) == (2, "")
     assert said in done.err
+    assert "a1B2" not in done.err
     assert workspace.queued == []
 
 
@@ -308,6 +311,12 @@ def test_the_workspace_is_named_by_option_variable_file_or_folder(workspace, tmp
     workspace.capture(chat, "--workspace", str(tmp_path / "o"), MM_WORKSPACE=str(tmp_path / "no"))
     assert (tmp_path / "o" / "queue").is_dir()
     assert not (tmp_path / "no").exists()
+
+
+def test_a_workspace_in_the_home_of_another_is_refused(workspace):
+    done = workspace.capture(workspace.write(CHAT), MM_WORKSPACE="~nobody/x")
+    assert done.code == 2
+    assert "'~nobody/x' lies in the home of another user or of nobody" in done.err
 
 
 def test_standard_input_is_read_for_a_dash(workspace):

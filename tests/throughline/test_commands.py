@@ -8,7 +8,7 @@ import pytest
 
 from mash_plugin.cli.main import COMMANDS as MASH_COMMANDS
 from mash_plugin.cli.meaning_memory import COMMANDS, cli
-from tests.throughline.conftest import AGENT, CHAT
+from tests.throughline.conftest import AGENT, CHAT, Workspace
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -51,3 +51,12 @@ def test_mash_call_asks_for_the_agent_of_an_mm_tool():
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 2
     assert "--agent NAME and --config-dir DIR" in done.stderr
+
+
+@pytest.mark.parametrize("given", [b"\xff\0x", b"host=a\0b", b" "])
+def test_what_is_no_connection_string_is_told_plainly(tmp_path, given):
+    options = ("setup-postgres", "--admin-dsn", "-", "--agent", AGENT)
+    done = Workspace(tmp_path).run_process(*options, "--config-dir", str(tmp_path), stdin=given)
+    assert (done.code, done.out) == (2, "")
+    assert "Standard input held no" in done.err
+    assert list(tmp_path.iterdir()) == []

@@ -4,6 +4,7 @@ import json
 import os
 import resource
 import signal
+import sqlite3
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -11,9 +12,11 @@ from random import Random
 
 import pytest
 
-from mash_plugin.errors import InvalidArgument
-from mash_plugin.throughline import queue
+from mash_plugin.errors import DiskFull, InvalidArgument
+from mash_plugin.store.faults import disk_message
+from mash_plugin.throughline import queue, store
 from mash_plugin.throughline.artifacts import Artifact
+from mash_plugin.throughline.database import FILE
 from mash_plugin.throughline.drain import drain
 from mash_plugin.throughline.entries import Entry
 from tests.support.killed_captures import kill_captures
@@ -292,4 +295,49 @@ def test_the_store_refusing_one_entry_keeps_it_queued_and_drains_the_others(work
     assert done.code == 1
     assert done.out == "consolidate: 3 drained, 0 already stored, 2 failed\n"
     assert "stays queued" in done.err
+    assert len(workspace.queued) == 1
+
+
+def test_a_drain_of_a_workspace_that_does_not_exist_is_an_error_of_usage(workspace):
+    mistyped = f"{workspace.path}-x"
+    where = ("--workspace", mistyped, "--config-dir", workspace.path)
+    done = workspace.run("consolidate", "--agent-id", AGENT, "--drain-only", *where)
+    assert (done.code, done.out) == (2, "")
+    assert f"{mistyped} does not exist; nothing was drained" in done.err
+    assert not os.path.exists(mistyped)
+
+
+def damaged(path):
+    with open(path, "wb") as file:
+        file.write(b"no database at all" * 300)
+
+
+def newer(path):
+    connection = sqlite3.connect(path)
+    connection.execute("PRAGMA user_version = 99")
+    connection.close()
+
+
+@pytest.mark.parametrize(("spoil", "why"), [(damaged, "damaged"), (newer, "schema 99")])
+def test_a_store_that_takes_nothing_leaves_all_queued_and_says_so(workspace, spoil, why):
+    workspace.capture(workspace.write(CHAT))
+    spoil(workspace.folder / FILE)
+    done = workspace.drain()
+    assert (done.code, done.out) == (1, "")
+    assert why in done.err
+    assert "What was not stored stays queued." in done.err
+    assert len(workspace.queued) == 1
+
+
+def test_a_full_disk_leaves_all_queued_and_says_so(workspace, monkeypatch):
+    workspace.capture(workspace.write(CHAT))
+
+    def full(_db, _entry):
+        raise DiskFull(disk_message(workspace.path))
+
+    monkeypatch.setattr(store, "store_capture", full)
+    with pytest.raises(DiskFull) as raised:
+        drain(workspace.settings, AGENT, NOW)
+    assert "run the drain again. What was not stored stays queued." in raised.value.message
+    assert "operation ID" not in raised.value.message
     assert len(workspace.queued) == 1
