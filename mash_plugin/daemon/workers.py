@@ -263,8 +263,8 @@ class Workers:
 
     def _capture_sessions(self) -> None:
         is_on, has_forgotten = self._node.settings({}).capture_sessions, self._has_forgotten
-        if not (is_on or has_forgotten):
-            return
+        if not is_on and not (has_forgotten and self._is_any_forgotten()):
+            return  # the queue is not ours to drain
         if self._bridge is None:
             from mash_plugin.daemon.bridge import Bridge  # nothing of it where it is off
 
@@ -278,6 +278,12 @@ class Workers:
         self._has_forgotten = False
         if sessions:
             self._log.write("captured", sessions=sessions, artifacts=artifacts)
+
+    def _is_any_forgotten(self) -> bool:
+        from mash_plugin.store.forgotten import has_marks
+
+        with self._node.store.reading() as db:
+            return has_marks(db)
 
     def _back_up(self) -> None:
         from mash_plugin.store.backup import daily
