@@ -6,9 +6,9 @@ further than the result can change: later lines outrank earlier ones, and decisi
 
 from collections.abc import Callable, Iterator, Sequence
 
-from mash_plugin.privacy.credentials import credential_kind
 from mash_plugin.throughline import key_lines
 from mash_plugin.throughline.artifacts import MOST_KEY_LINES, KeyLine
+from mash_plugin.throughline.spoken_secrets import secret_kind
 from mash_plugin.throughline.transcript import time_of
 
 MOST_CANDIDATES = 16
@@ -70,7 +70,7 @@ class Candidates:
         """The first of these that hold no credential, as many as can matter."""
         taken: list[KeyLine] = []
         for line in found:
-            if credential_kind(line.text) is not None:
+            if secret_kind(line.text) is not None:
                 self._dropped += 1
                 continue
             taken.append(line)

@@ -1,8 +1,8 @@
-"""What people typed in a session, kept as hashes alone, to find it in the agent's lines.
+"""What people typed in a session, to find it in the agent's lines.
 
-Nothing of their text is held or written: a piece is a hash of its first characters and one of
-the whole. Pieces beyond a few megabytes lie in a nameless temporary file, so that
-memory is bounded however long the session is.
+Nothing of their text is written, and none but the last of it held (word_runs.py): a piece is a
+hash of its first characters and one of the whole. Pieces beyond a few megabytes lie in a
+nameless temporary file, so that memory is bounded however long the session is.
 """
 
 from array import array
@@ -11,6 +11,7 @@ from itertools import compress
 from typing import BinaryIO
 
 from mash_plugin.normal_form import normal_form
+from mash_plugin.throughline.word_runs import WordRuns
 
 SHORTEST = 20
 """A shorter line of a person may stand inside an agent's; only the same line is a repeat."""
@@ -32,14 +33,16 @@ _WHOLE = -1
 
 
 class PersonsWords:
-    """Every line and sentence that a person typed, as hashes."""
+    """Every line and sentence that a person typed, as hashes; and runs of words typed last."""
 
     def __init__(self) -> None:
         self._starts, self._wholes = array("q"), array("q")
         self._file: BinaryIO | None = None
+        self._runs = WordRuns(_plain)
 
     def add(self, texts: Sequence[str]) -> None:
         """Take in messages of people, line by line and sentence by sentence."""
+        self._runs.add(texts)
         wide = [text for text in texts if not text.isascii()]
         for alike in (wide, [text for text in texts if text.isascii()] if wide else texts):
             if alike:
@@ -55,7 +58,11 @@ class PersonsWords:
             self._add_pieces(whole, window)
 
     def repeated_in(self, texts: Sequence[str]) -> set[int]:
-        """Which of these texts equal a person's line, or hold a whole one that is long enough."""
+        """Which of these texts repeat a person: a line of theirs, or several words in a row."""
+        return self._with_pieces(texts) | self._runs.repeated_in(texts)
+
+    def _with_pieces(self, texts: Sequence[str]) -> set[int]:
+        """Which of these equal a person's line, or hold a whole one that is long enough."""
         folded = [_plain(text) for text in texts]
         starts: dict[int, list[tuple[int, int]]] = {}
         for index, text in enumerate(folded):

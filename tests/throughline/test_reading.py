@@ -10,7 +10,7 @@ import time
 import orjson
 import pytest
 
-from mash_plugin.throughline import candidates, persons_words, transcript
+from mash_plugin.throughline import candidates, persons_words, transcript, word_runs
 from mash_plugin.throughline.key_lines import category_of, eligible_lines
 from mash_plugin.throughline.persons_words import PersonsWords
 from mash_plugin.throughline.session import read_session
@@ -188,10 +188,60 @@ def test_what_a_person_typed_is_known_again_after_very_many_words(monkeypatch):
     monkeypatch.setattr(persons_words, "MOST_IN_MEMORY", 50)
     persons = PersonsWords()
     for number in range(300):
-        persons.add([f"We shall paint boat number {number} before the frost."])
-    said = [f"Decided: we shall paint boat number {n} before the frost." for n in (0, 299, 300)]
+        persons.add([f"Paint boat {number} before Monday."])
+    said = [f"Decided: paint boat {n} before Monday." for n in (0, 299, 300)]
     assert persons.repeated_in(said) == {0, 1}
     persons.close()
+
+
+P = "we will move the invoices to the new Berlin warehouse on Friday"
+
+
+@pytest.mark.spec("R-194")
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Decided: move the invoices to the new Berlin warehouse.",
+        "Decided: the new Berlin warehouse on Friday.",
+        "Decided: we will move the invoices, to the new Berlin warehouse on Friday.",
+        "Decided: we will move the invoices to the new-Berlin warehouse on Friday.",
+        "Decided: we will move the invoices to the new <b>Berlin</b> warehouse on Friday.",
+        "Decided: we will move<br>the invoices to the new Ber<i>lin</i> warehouse.",
+        "Decided: we will move the&nbsp;invoices to the new&#32;Berlin warehouse on Friday.",
+        "Decided: we will move the invoices to the [new Berlin](https://e.org/a) warehouse.",
+        "Decided: we will move the invoices to the new Berlin w\u0430rehouse on Friday.",
+        "Decided: Postgres it is. Use Postgres 16 with a replica.",
+    ],
+)
+def test_words_of_a_person_in_a_line_of_the_agents_own_are_known(said):
+    persons = PersonsWords()
+    persons.add([f"ok so, {P}, and thanks", "Good morning! Use postgres 16."])
+    assert persons.repeated_in([said]) == {0}
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Decided: the invoices go to Hamburg; the Berlin warehouse closes.",
+        "Decided to use Postgres with 16 replicas.",
+        "I'll let you know what we will do as soon as I can.",
+        "Note: the gate is shut on Sundays, see the ledger.",
+    ],
+)
+def test_a_few_words_in_common_are_no_repeat(said):
+    persons = PersonsWords()
+    persons.add([P, "use postgres 16", "let me know what we will do as soon as you can"])
+    persons.add(["Is the gate shut?", "on Sundays, you mean", "see the ledger", "the gate is"])
+    assert persons.repeated_in([said]) == set()
+
+
+def test_what_was_typed_long_ago_makes_room(monkeypatch):
+    monkeypatch.setattr(word_runs, "MOST_CHARS", 200)
+    persons = PersonsWords()
+    for text in (f"so {P}", "x" * 150, f"so {P.replace('Berlin', 'Ulm')}"):
+        persons.add([text])
+    said = [f"Decided: the new {town} warehouse on Friday." for town in ("Berlin", "Ulm")]
+    assert persons.repeated_in(said) == {1}
 
 
 def test_the_same_words_typed_without_end_take_no_longer_to_find():
@@ -199,9 +249,7 @@ def test_the_same_words_typed_without_end_take_no_longer_to_find():
     for _ in range(200):
         persons.add(["Please check the lanterns of the harbour and tell me."] * 100)
     start = time.process_time()
-    assert (
-        persons.repeated_in(["I'll check: please check the lanterns of the " + "x" * 900]) == set()
-    )
+    assert persons.repeated_in(["I'll check: please check the lanterns of the " + "x" * 900]) == {0}
     assert time.process_time() - start < 1
 
 
