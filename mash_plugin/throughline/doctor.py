@@ -43,6 +43,8 @@ def _settings(settings: Settings) -> Iterator[Finding]:
         ),
         "MM_WORKING_TTL_HOURS": f"{settings.ttl_hours}",
     }
+    for fault in settings.without_effect:
+        yield Finding("setting", "warning", f"{fault}; it does nothing", "Correct config.toml.")
     for name, effect in effects.items():
         yield Finding(name, "ok", f"{name} = {effect}")
 

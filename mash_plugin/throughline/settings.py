@@ -1,7 +1,7 @@
 """The settings of the working buffer, from the environment and from the configuration file."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from mash_plugin.config import is_off, is_on, read_tables
@@ -12,6 +12,14 @@ TABLE = "throughline"
 TTL_HOURS = 72
 LONGEST_TTL_HOURS = 24 * 366 * 100
 BACKENDS = ("file", "postgres")
+SWITCHES = (
+    *("working_compile", "working_auto_refresh", "working_promote", "working_copy_promote"),
+    "capture_sessions",
+)
+OTHER_KEYS = (
+    *("agent", "workspace", "backend", "postgres_dsn", "postgres_dsn_file"),
+    "working_ttl_hours",
+)
 HELP = {
     "MM_BACKEND": "which store is used: file (a SQLite file in the workspace) or postgres",
     "MM_POSTGRES_DSN": "where Postgres is; without a password",
@@ -40,6 +48,8 @@ class Settings(NamedTuple):
     dsn: str | None = None
     """Where Postgres is, in words that others may see; wins over the file."""
     dsn_file: str = ""
+    without_effect: tuple[str, ...] = ()
+    """What the file's table says that has no meaning."""
 
 
 def read_settings(config_dir: str, workspace: str | None, environ: Mapping[str, str]) -> Settings:
@@ -66,6 +76,7 @@ def read_settings(config_dir: str, workspace: str | None, environ: Mapping[str, 
         promote=switch("promote"),
         copy_promote=not any(map(is_off, copying)),
         ttl_hours=_hours(environ, in_file),
+        without_effect=tuple(_without_effect(in_file.get(TABLE))),
         dsn=environ.get("MM_POSTGRES_DSN") or _text(in_file, "postgres_dsn"),
         dsn_file=os.path.join(
             config_dir,
@@ -120,7 +131,19 @@ def _read_file(path: str) -> dict[str, object]:
         raise InvalidArgument(f"The configuration cannot be read: {problem}. Correct or move it.")
     found = {key: value for key, value in (tables or {}).items() if not isinstance(value, dict)}
     table = (tables or {}).get(TABLE)
-    return found | (table if isinstance(table, dict) else {})
+    return found | (table if isinstance(table, dict) else {}) | {TABLE: table}
+
+
+def _without_effect(table: object) -> Iterator[str]:
+    if table is not None and not isinstance(table, dict):
+        yield f"{TABLE} = {table!r:.60} is no table; write [{TABLE}]"
+        return
+    for key, value in (table or {}).items():
+        if key in SWITCHES:
+            if not (is_on(value) or is_off(value)):
+                yield f"[{TABLE}] {key} = {value!r:.60} is neither on nor off"
+        elif key not in OTHER_KEYS:
+            yield f"[{TABLE}] has no key {key!r:.60}"
 
 
 def _text(in_file: Mapping[str, object], key: str) -> str | None:

@@ -41,3 +41,11 @@ def test_a_setting_without_meaning_is_an_error(tmp_path):
     (found,) = json.loads(done.stdout)["findings"]
     assert (found["name"], found["severity"]) == ("throughline-settings", "error")
     assert "MM_WORKING_TTL_HOURS" in found["what"]
+
+
+def test_keys_and_kinds_without_meaning_are_told(tmp_path):
+    table = f'[throughline]\nagent = "crew"\nworkspace = "{tmp_path}/mm"\n'
+    done = doctor(tmp_path, f"{table}workng_compile = true\nworking_promote = 3\n")
+    told = " ".join(done.stdout.split())
+    assert "[throughline] has no key 'workng_compile'; it does nothing" in told
+    assert "[throughline] working_promote = 3 is neither on nor off; it does nothing" in told
