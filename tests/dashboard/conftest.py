@@ -32,7 +32,7 @@ def cookie(dash: Dashboard) -> str:
     return dash.enter()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # playwright's loop stands in the way of other tests' own
 def browser() -> Iterator[Browser]:
     with sync_playwright() as playwright:
         found = chromium(playwright)

@@ -289,4 +289,4 @@ def test_a_prompt_of_ten_kilobytes_takes_a_few_milliseconds(language):
     started = time.process_time()
     for _ in range(20):
         reads_lasting(text)
-    assert (time.process_time() - started) / 20 < 0.005
+    assert (time.process_time() - started) / 20 < 0.025  # some 3 ms; more than linear is more
