@@ -309,7 +309,7 @@ ASKING: dict[str, list[tuple[str, ...]]] = {
 """Commands that ask a person; the answer here is no."""
 QUIET = frozenset(
     {"statusline", "bug-report", "index", "daemon", "restore", "backup", "init", "mcp"}
-    | {"uninstall", "completion", "upgrade", "consolidate", "demo"}
+    | {"uninstall", "completion", "upgrade", "capture-session", "consolidate", "demo"}
 )
 """Commands that show no text that somebody wrote, beside the paths of our own folders."""
 

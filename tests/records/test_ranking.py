@@ -10,6 +10,7 @@ from mash_plugin.records.ranking import (
     StartBoosts,
     boosts,
     cited_until,
+    raised,
     rank_records,
     standing,
     standings_change_at,
@@ -133,6 +134,11 @@ def test_the_agents_decisions_come_after_the_persons_among_the_current() -> None
 
 def test_a_time_in_the_future_has_no_negative_age() -> None:
     assert boosts(ranked(recorded_at=NOW + 10**12), NOW).recency == 100
+
+
+@given(RANKED, st.integers(0, 100))
+def test_more_points_raise_a_place_as_if_it_were_judged_with_them(one: Ranked, points: int) -> None:
+    assert raised(standing(one, NOW), points) == standing(one, NOW, points)
 
 
 @given(st.lists(RANKED, max_size=30), st.floats(0, 1))

@@ -207,7 +207,7 @@ def test_drains_killed_at_random_moments_lose_and_double_nothing(workspace):
     for _ in range(20):
         with workspace.start_drain() as drain:
             try:
-                drain.wait(random.uniform(0.05, 0.5))
+                drain.wait(random.uniform(0.05, 0.25))
             except subprocess.TimeoutExpired:
                 drain.kill()
                 killed += 1

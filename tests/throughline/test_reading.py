@@ -7,7 +7,6 @@ import random
 import threading
 import time
 
-import orjson
 import pytest
 
 from mash_plugin.throughline import candidates, persons_words, transcript, word_runs
@@ -251,23 +250,3 @@ def test_the_same_words_typed_without_end_take_no_longer_to_find():
     start = time.process_time()
     assert persons.repeated_in(["I'll check: please check the lanterns of the " + "x" * 900]) == {0}
     assert time.process_time() - start < 1
-
-
-def test_a_capture_of_short_messages_takes_at_most_five_times_parsing_them():
-    rows = a_long_session()
-    rows = [(role, text * 9 if role == "tool" else text) for role, text in rows]
-    for number in range(0, len(rows), 40):
-        rows.insert(number, ("assistant", f"I'll call port {number} tomorrow."))
-        rows.insert(number, ("assistant", f"Decided to use berth {number}."))
-    data = lines_of(*rows).encode() * 9
-    read(data[:1_000_000])
-    parsing, capturing = [], []
-    for _ in range(3):
-        start = time.process_time()
-        for line in io.BytesIO(data):
-            orjson.loads(line)
-        parsing.append(time.process_time() - start)
-        start = time.process_time()
-        read(data)
-        capturing.append(time.process_time() - start)
-    assert min(capturing) < 5 * min(parsing), (min(capturing), min(parsing))
