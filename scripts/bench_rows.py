@@ -62,7 +62,7 @@ def hooks(place: Place, rounds: int) -> Iterator[Line]:
 def check_printed(name: str, printed: list[bytes]) -> str:
     """What the timed runs showed; a run that was fast because it was silent does not count."""
     texts = [context_of(out) for out in printed]
-    records = [text.count('"statement":') for text in texts]
+    records = [text.count('"id":') for text in texts]
     chats = [text.count('"chat":') for text in texts]
     silent = sum(not text for text in texts)
     if name == "session-start" and not (min(records) and min(chats)):
