@@ -263,7 +263,7 @@ def test_a_password_file_of_postgres_serves_beside_a_bare_connection_string(work
     assert done.code == 0, done.err
 
 
-@pytest.mark.spec("R-219", "R-205")
+@pytest.mark.spec("R-219", "R-205", "R-226")
 def test_what_matters_is_copied_once_with_a_link_to_its_original(drained):
     assert promote(drained).out == "consolidate: 0 promoted, 0 expired\n"
     assert promote(drained, **PINNED).out == "consolidate: 2 promoted, 0 expired\n"

@@ -273,7 +273,7 @@ def test_an_empty_drain_touches_no_store_and_imports_none(workspace):
 
 
 @both
-@pytest.mark.spec("R-200", "R-203")
+@pytest.mark.spec("R-200", "R-203", "R-226")
 def test_nothing_is_found_before_the_drain_and_everything_after_it_once(workspace):
     chat = workspace.write(CHAT)
     for _ in range(2):

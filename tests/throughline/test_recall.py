@@ -36,7 +36,7 @@ def test_a_normal_search_leaves_working_memories_out(drained):
 
 
 @both
-@pytest.mark.spec("R-207", "R-208", "R-205", "R-210")
+@pytest.mark.spec("R-207", "R-208", "R-205", "R-210", "R-226")
 def test_a_working_search_shows_a_table_and_what_it_left_out(drained):
     text = drained.call("mm_search", query="Zephyr", memory_stage="working")
     header, _, rest = text.partition("\n\n")
@@ -59,7 +59,7 @@ def test_a_working_search_shows_a_table_and_what_it_left_out(drained):
 
 
 @both
-@pytest.mark.spec("R-212", "R-190", "R-192")
+@pytest.mark.spec("R-212", "R-190", "R-192", "R-226")
 def test_a_session_is_read_back_to_the_byte(drained):
     text = drained.call("mm_session_recall", session_id=SESSION)
     ids = re.findall(r"^- `([0-9a-f]{16})`", text, re.MULTILINE)
