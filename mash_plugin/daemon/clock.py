@@ -3,8 +3,7 @@
 import os
 import time
 
-LATEST_MS = 253_402_300_799_999
-"""The end of the year 9999: no date can be told beyond it."""
+from mash_plugin.made_up_time import made_up_ms
 
 
 def is_testing() -> bool:
@@ -20,18 +19,7 @@ def now_ms(forwarded: str | None = None) -> int:
     """
     if is_testing():
         for value in (forwarded, os.environ.get("MASH_TEST_NOW_MS")):
-            made_up = _made_up(value) if value else None
+            made_up = made_up_ms(value) if value else None
             if made_up is not None:
                 return made_up
     return time.time_ns() // 1_000_000
-
-
-def _made_up(value: str) -> int | None:
-    try:
-        if value.startswith("@"):
-            with open(value[1:], encoding="ascii") as file:
-                value = file.read(32)
-        made_up = int(value.strip())
-    except (OSError, ValueError):
-        return None
-    return made_up if 0 <= made_up <= LATEST_MS else None

@@ -3,15 +3,14 @@
 import time
 from collections.abc import Mapping
 
-LATEST_MS = 253_402_300_799_999
-"""The end of the year 9999: no date can be told beyond it."""
+from mash_plugin.made_up_time import LATEST_MS, made_up_ms
 
 
 def now_ms(environ: Mapping[str, str]) -> int:
     """Unix milliseconds; under MASH_TESTING=1 those of MM_TEST_NOW_MS, a number or @FILE."""
     value = environ.get("MM_TEST_NOW_MS")
     if value and environ.get("MASH_TESTING") == "1":
-        made_up = _made_up(value)
+        made_up = made_up_ms(value)
         if made_up is not None:
             return made_up
     return min(max(time.time_ns() // 1_000_000, 0), LATEST_MS)
@@ -21,14 +20,3 @@ def date_of(moment_ms: int) -> str:
     """The date in UTC, wherever the machine stands."""
     year, month, day = time.gmtime(moment_ms // 1000)[:3]
     return f"{year:04}-{month:02}-{day:02}"
-
-
-def _made_up(value: str) -> int | None:
-    try:
-        if value.startswith("@"):
-            with open(value[1:], encoding="ascii") as file:
-                value = file.read(32)
-        made_up = int(value.strip())
-    except (OSError, ValueError):
-        return None
-    return made_up if 0 <= made_up <= LATEST_MS else None

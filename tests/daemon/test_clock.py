@@ -4,7 +4,8 @@ import time
 
 import pytest
 
-from mash_plugin.daemon.clock import LATEST_MS, now_ms
+from mash_plugin.daemon.clock import now_ms
+from mash_plugin.made_up_time import LATEST_MS
 
 
 @pytest.mark.parametrize("made_up", ["0", "1796000000000", str(LATEST_MS)])
