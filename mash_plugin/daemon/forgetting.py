@@ -12,8 +12,6 @@ def forget_chat(requests: Requests, params: Mapping[str, Any]) -> dict[str, Any]
     """Remove a chat with the records that cite it, or tell with `dry_run` what would go."""
     from mash_plugin.memory import forget_chat as memory
     from mash_plugin.memory.call import Caller
-    from mash_plugin.store.backup import backups
-    from mash_plugin.store.forgotten import older_copies
 
     node = requests.open_node()
     call = node.call(Caller(), now_ms(), {})
@@ -23,9 +21,7 @@ def forget_chat(requests: Requests, params: Mapping[str, Any]) -> dict[str, Any]
     else:
         node.hook_state.forget(going.session_ids, going.chat_ids)
         result = memory.forget_chat(call, going)
-    kept = [backup.path for backup in backups(requests.paths.backups)]
-    result["older_copies"] = older_copies(requests.paths.data, kept)
-    return result
+    return result | {"older_copies": _older_copies(requests)}
 
 
 def restore_chat(requests: Requests, params: Mapping[str, Any]) -> dict[str, Any]:
@@ -40,8 +36,6 @@ def forget_project(requests: Requests, params: Mapping[str, Any]) -> dict[str, A
     """Remove all chats of a project, with their records or alone; `dry_run` tells what would go."""
     from mash_plugin.memory import forget_project as memory
     from mash_plugin.memory.call import Caller
-    from mash_plugin.store.backup import backups
-    from mash_plugin.store.forgotten import older_copies
 
     node = requests.open_node()
     call = node.call(Caller(), now_ms(), {})
@@ -53,9 +47,16 @@ def forget_project(requests: Requests, params: Mapping[str, Any]) -> dict[str, A
     else:
         node.hook_state.forget(leaving.session_ids, leaving.chat_ids)
         result = memory.forget_project(call, leaving)
+    return result | {"older_copies": _older_copies(requests)}
+
+
+def _older_copies(requests: Requests) -> list[str]:
+    """Files that still hold what was forgotten."""
+    from mash_plugin.store.backup import backups
+    from mash_plugin.store.forgotten import older_copies
+
     kept = [backup.path for backup in backups(requests.paths.backups)]
-    result["older_copies"] = older_copies(requests.paths.data, kept)
-    return result
+    return older_copies(requests.paths.data, kept)
 
 
 def _text(params: Mapping[str, Any], key: str) -> str | None:

@@ -4,6 +4,7 @@ Two files are changed, so the order matters: the mark and the records first, in 
 then the index. A daemon that is killed in between finds the mark when it starts and goes on.
 """
 
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
@@ -91,24 +92,33 @@ def find_going(call: Call, chat_id: str) -> Going:
 
 def preview(call: Call, going: Going) -> Json:
     """What `forget_chat` would remove now, credentials masked."""
-    shown = masking(call.settings)
     with call.store.reading() as db:
-        records = describe_records(db, records_of_chats(db, going.chat_ids))
-        checkpoints = count_checkpoints(db, going.chat_ids)
         was_forgotten = has_mark(db, going.chat_id)
     return {
         "id": going.chat_id,
-        "chats": [
-            {"id": c.id, "title": shown(c.title or ""), "messages": c.message_count}
-            for c in going.indexed
-        ],
-        "messages": going.held.messages - going.held.shared,
-        "kept_messages": going.held.shared,
-        "kept_with": list(going.held.also_held_by),
-        "records": [r._asdict() | {"statement": shown(r.statement)} for r in records],
-        "checkpoints": checkpoints,
+        **what_goes(call, going.indexed, going.held, going.chat_ids),
         "transcripts": [path for _agent, _session, path in going.transcripts],
         "was_forgotten": was_forgotten,
+    }
+
+
+def what_goes(
+    call: Call, chats: Sequence[ForgettableChat], held: Held, chat_ids: Sequence[str]
+) -> Json:
+    """What would go with these chats, credentials masked."""
+    shown = masking(call.settings)
+    with call.store.reading() as db:
+        records = describe_records(db, records_of_chats(db, chat_ids))
+        checkpoints = count_checkpoints(db, chat_ids)
+    return {
+        "chats": [
+            {"id": c.id, "title": shown(c.title or ""), "messages": c.message_count} for c in chats
+        ],
+        "messages": held.messages - held.shared,
+        "kept_messages": held.shared,
+        "kept_with": list(held.also_held_by),
+        "records": [r._asdict() | {"statement": shown(r.statement)} for r in records],
+        "checkpoints": checkpoints,
     }
 
 

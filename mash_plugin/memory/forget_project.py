@@ -9,13 +9,10 @@ from mash_plugin.errors import ChatNotFound, InvalidArgument
 from mash_plugin.memory.call import Call
 from mash_plugin.memory.denied import Denied
 from mash_plugin.memory.forget import remove_record
-from mash_plugin.memory.forget_chat import finish_forgetting
-from mash_plugin.memory.masking import masking
+from mash_plugin.memory.forget_chat import finish_forgetting, what_goes
 from mash_plugin.store.chats import ForgettableChat, Held, chats_of_project, delete_chats, held_by
 from mash_plugin.store.failpoint import failpoint
 from mash_plugin.store.forgotten import (
-    count_checkpoints,
-    describe_records,
     mark_chats,
     records_of_chats,
     remove_traces,
@@ -63,21 +60,9 @@ def find_leaving(call: Call, path: str | None, identity: str | None) -> Leaving:
 
 def preview(call: Call, leaving: Leaving) -> Json:
     """What would go now, credentials masked, and whether new chats would still be read."""
-    shown = masking(call.settings)
-    with call.store.reading() as db:
-        records = describe_records(db, records_of_chats(db, leaving.chat_ids))
-        checkpoints = count_checkpoints(db, leaving.chat_ids)
     return {
         "project": leaving.name,
-        "chats": [
-            {"id": c.id, "title": shown(c.title or ""), "messages": c.message_count}
-            for c in leaving.chats
-        ],
-        "messages": leaving.held.messages - leaving.held.shared,
-        "kept_messages": leaving.held.shared,
-        "kept_with": list(leaving.held.also_held_by),
-        "records": [r._asdict() | {"statement": shown(r.statement)} for r in records],
-        "checkpoints": checkpoints,
+        **what_goes(call, leaving.chats, leaving.held, leaving.chat_ids),
         "unread": _why_unread(call, leaving.project),
     }
 
