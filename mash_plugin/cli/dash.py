@@ -1,12 +1,10 @@
 """`mash dash`: the memory in the browser, read-only, for as long as this terminal lives."""
 
+import gc
 import os
-import secrets
-import select
 import signal
 import sys
 import threading
-import webbrowser
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -45,22 +43,29 @@ def dash(no_open: bool, port: int, file: str | None, query: str, force: bool) ->
         return _export(paths, file, query, force)
     from mash_plugin import client
 
+    gc.disable()  # what is imported from here on stays; the server turns it on
     _end_with_terminal()
     with client.lease(paths):
         sockets = listen(port)
-        token = secrets.token_urlsafe(32)
-        place = _place(paths, "/" + secrets.token_urlsafe(16))
-        address = f"http://127.0.0.1:{sockets[0].getsockname()[1]}{place.at('/')}?{TOKEN}={token}"
+        # Not `secrets`: what it imports costs a tenth of the time until the address is there.
+        token, root = os.urandom(32).hex(), "/" + os.urandom(16).hex()
+        address = f"http://127.0.0.1:{sockets[0].getsockname()[1]}{root}/?{TOKEN}={token}"
         click.echo(address)
         click.echo("It works once, in one browser. Ctrl-C ends the dashboard.", err=True)
         if not no_open and _has_windows():
-            threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
-        # Late: the address is there while these are read.
+            threading.Thread(target=_open, args=(address,), daemon=True).start()
+        # Late: the socket listens, so that a browser waits while these are read.
         from mash_plugin.dashboard.server import serve
 
         with suppress(KeyboardInterrupt):
-            serve(sockets, token, place)
+            serve(sockets, token, _place(paths, root))
     return 0
+
+
+def _open(address: str) -> None:
+    import webbrowser
+
+    webbrowser.open(address)
 
 
 def _place(paths: Paths, root: str = "") -> "Place":
@@ -127,6 +132,8 @@ def _end_with_terminal() -> None:
     """End when the terminal goes, also where the shell asked for no signal (`disown`)."""
     if not sys.stdin.isatty():
         return
+    import select
+
     poller = select.poll()
     poller.register(sys.stdin.fileno(), 0)  # a hang-up is always told
 

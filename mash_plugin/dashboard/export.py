@@ -1,7 +1,7 @@
 """One page for others: a selection of records with their evidence and history, inert and masked."""
 
 from collections.abc import Mapping
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -59,7 +59,7 @@ def export_page(place: Place, query: Mapping[str, str]) -> tuple[str, int]:
         if found["next"] is None:
             break
         request["after"] = found["next"]
-    style = (files("mash_plugin.dashboard") / "static" / "dash.css").read_text("utf-8")
+    style = (Path(__file__).parent / "static" / "dash.css").read_text("utf-8")
     page = render(
         "export.html",
         place,

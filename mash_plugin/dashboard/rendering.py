@@ -1,12 +1,15 @@
 """Templates: everything is escaped, and what cannot be seen is left out of every text."""
 
+import os
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
-from jinja2 import DictLoader, Environment, StrictUndefined
+from jinja2 import Environment, FileSystemBytecodeCache, FileSystemLoader, StrictUndefined
+from jinja2.bccache import Bucket
 from markupsafe import Markup
 
 from mash_plugin.dashboard import labels
@@ -20,15 +23,25 @@ DIGITS = 18
 
 def render(template: str, place: Place, **values: Any) -> str:  # noqa: ANN401 - what they show
     """The page that a template makes of these values."""
-    return _environment().get_template(template).render(zone=_zone(), at=place.at, **values)
+    environment = _environment(os.path.join(place.paths.run, "pages"))
+    return environment.get_template(template).render(zone=_zone(), at=place.at, **values)
+
+
+class _Compiled(FileSystemBytecodeCache):
+    """Templates as they were compiled last; where none can be kept, they are compiled each time."""
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        with suppress(OSError):
+            os.makedirs(self.directory, mode=0o700, exist_ok=True)
+            super().dump_bytecode(bucket)
 
 
 @cache
-def _environment() -> Environment:
-    folder = files("mash_plugin.dashboard") / "templates"
-    texts = {one.name: one.read_text("utf-8") for one in folder.iterdir()}
+def _environment(compiled: str) -> Environment:
     environment = Environment(
-        loader=DictLoader(texts),
+        loader=FileSystemLoader(Path(__file__).parent / "templates"),
+        auto_reload=False,
+        bytecode_cache=_Compiled(compiled),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -1,20 +1,21 @@
 """Serve the pages to one browser of this machine until the terminal ends."""
 
 import asyncio
+import gc
+import logging
 import socket
 import threading
 from collections.abc import AsyncIterator, Mapping
 from contextlib import suppress
-from importlib.resources import files
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import uvicorn
-from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response, StreamingResponse
-from starlette.routing import Route
-from starlette.types import ASGIApp
+from starlette.routing import Route, Router
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mash_plugin.dashboard.connections import Connection
 from mash_plugin.dashboard.guard import HEADERS, NOWHERE, Guard
@@ -51,12 +52,11 @@ class _Stopping(NamedTuple):
 
 def serve(sockets: list[socket.socket], token: str, place: Place) -> None:
     """Answer until a signal ends it."""
-    app = Starlette()
+    # Not an application: its middleware would be imported before the first answer.
+    app = Router(default=_nowhere, redirect_slashes=False)
     config = configured(Guard(app, sockets[0].getsockname()[1], place.root, token))
     server = uvicorn.Server(config)
-    app.router.routes.extend(_routes(place, _Stopping(server)))
-    app.add_exception_handler(404, _nowhere)
-    app.add_exception_handler(Exception, _failed)
+    app.routes.extend(_routes(place, _Stopping(server)))
     threading.Thread(target=_warm_up, args=(place,), daemon=True).start()
     server.run(sockets=sockets)
 
@@ -82,12 +82,16 @@ def configured(
 
 def _warm_up(place: Place) -> None:
     """Read templates and count once, while the browser is still starting."""
-    with suppress(MashError):
-        PAGES["/memory"](place, {}, {})
+    try:
+        with suppress(MashError):
+            PAGES["/memory"](place, {}, {})
+    finally:
+        gc.freeze()  # what is there by now stays, and need not be looked at again
+        gc.enable()
 
 
 def _routes(place: Place, stopping: _Stopping) -> list[Route]:
-    static = files("mash_plugin.dashboard") / "static"
+    static = Path(__file__).parent / "static"
 
     async def page(request: Request) -> Response:
         return await run_in_threadpool(_page, place, request)
@@ -98,7 +102,7 @@ def _routes(place: Place, stopping: _Stopping) -> list[Route]:
     async def file(request: Request) -> Response:
         name = request.path_params["name"]
         if name not in STATIC:
-            return _nowhere(request, None)
+            return PlainTextResponse(NOWHERE, 404)
         body = (static / name).read_bytes()
         return Response(body, headers={"Content-Type": STATIC[name]})
 
@@ -120,6 +124,8 @@ def _page(place: Place, request: Request) -> Response:
         return HTMLResponse(PAGES[path](place, query, request.path_params))
     except MashError as error:
         return HTMLResponse(failure_page(place, error), _status(error))
+    except Exception as error:  # the reader's boundary: told in words, whatever it was
+        return _failed(error)
 
 
 def _raw(place: Place, request: Request) -> Response:
@@ -127,6 +133,8 @@ def _raw(place: Place, request: Request) -> Response:
         body = raw_record(place, request.path_params["record_id"])
     except MashError as error:
         return PlainTextResponse(error.message, _status(error))
+    except Exception as error:
+        return _failed(error)
     return Response(body, media_type="application/json")
 
 
@@ -154,12 +162,13 @@ async def _changes(place: Place, stopping: _Stopping) -> AsyncIterator[str]:
         await asyncio.sleep(LOOK_EVERY_S)
 
 
-def _nowhere(_request: Request, _error: Exception | None) -> Response:
-    return PlainTextResponse(NOWHERE, 404)
+async def _nowhere(scope: Scope, receive: Receive, send: Send) -> None:
+    await PlainTextResponse(NOWHERE, 404)(scope, receive, send)
 
 
-def _failed(_request: Request, error: Exception) -> Response:
-    """Told to the reader; the server tells the terminal more."""
+def _failed(error: Exception) -> Response:
+    """Told to the reader; the terminal hears more."""
+    logging.getLogger(__name__).error("a page failed", exc_info=error)
     kind = type(error).__name__
     return PlainTextResponse(f"Something failed inside mash ({kind}); see `mash doctor`.\n", 500)
 
