@@ -11,6 +11,7 @@ from mash_plugin.records.files import is_relative_path
 
 OLDEST_MS, NEWEST_MS = 100_000_000_000, 253_402_300_799_999
 MAX_OFFSET = 1_000_000_000
+MAX_CURSOR = 1000
 _BLANK = frozenset("\u115f\u1160\u2800\u3164\uffa0")
 """Letters and symbols by their category, yet nothing to see."""
 
@@ -82,3 +83,5 @@ FilePath = Annotated[
     str, StringConstraints(min_length=1, max_length=1000), AfterValidator(_relative)
 ]
 RevisionNumber = Annotated[int, Field(ge=1, le=MAX_OFFSET)]
+Cursor = Annotated[str, Field(json_schema_extra={"maxLength": MAX_CURSOR})]
+"""A longer one is not too large, but none that we made: its reader refuses it."""

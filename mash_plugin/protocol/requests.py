@@ -15,7 +15,14 @@ from mash_plugin.protocol.bodies import (
     check_fields,
     combination,
 )
-from mash_plugin.protocol.fields import FilePath, Id, Offset, OperationId, RevisionNumber
+from mash_plugin.protocol.fields import (
+    Cursor,
+    FilePath,
+    Id,
+    Offset,
+    OperationId,
+    RevisionNumber,
+)
 from mash_plugin.records.model import LIVE_STATES, Kind, Review, State
 
 
@@ -118,6 +125,9 @@ class GetRecordRequest(Request):
     )
     before_revision: RevisionNumber | None = None
     link_offset: Offset = 0
+    node_id: Id | None = Field(
+        None, description="Read the copy that this node published to the group."
+    )
 
     @model_validator(mode="after")
     def _pages_need_history(self) -> "GetRecordRequest":
@@ -141,6 +151,23 @@ class ListRecordsRequest(Request):
     )
     limit: int = Field(20, ge=1, le=50)
     offset: Offset = 0
+    shared: bool = Field(
+        False, description="List what all nodes of the group have published, instead of local ones."
+    )
+    node_id: Id | None = Field(None, description="With shared: only records of this node.")
+    cursor: Cursor | None = Field(
+        None, description="With shared: next_cursor of the page before, with the same filters."
+    )
+
+    @model_validator(mode="after")
+    def _pages_of_their_own(self) -> "ListRecordsRequest":
+        if not self.shared and (self.node_id is not None or self.cursor is not None):
+            raise combination("node_id and cursor need shared: true; local lists take offset")
+        if self.shared and "offset" in self.model_fields_set:
+            raise combination("shared lists take no offset: leave it out and follow next_cursor")
+        if self.shared and self.scope is not None and self.scope.kind == "local_project":
+            raise combination("records of a local_project are never shared; leave shared out")
+        return self
 
 
 class MatchesRequest(Request):

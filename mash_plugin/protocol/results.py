@@ -58,7 +58,15 @@ class Item(Result):
     conditions: list[str] | None = None
     matched: Literal[False] | None = None
     owner: str | None = Field(
-        None, description="Only of an imported record of somebody else: not this person's."
+        None,
+        description="Of a shared record: the member whose it is. Of a local one only where it was"
+        " imported from somebody else: not this person's.",
+    )
+    node_id: str | None = Field(
+        None, description="Of a shared record: the node it was read from, for get_record."
+    )
+    label: str | None = Field(
+        None, description="Of a shared record of another member: whose word it is."
     )
 
 
@@ -153,7 +161,8 @@ class Whole(Result):
 
 class Page(Result):
     records: list[Item]
-    next_offset: int | None
+    next_offset: int | None = Field(default_factory=lambda: None, description="Of local lists.")
+    next_cursor: str | None = Field(default_factory=lambda: None, description="Of shared lists.")
     more: Literal[True] | None = None
 
 

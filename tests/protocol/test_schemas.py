@@ -94,6 +94,18 @@ def test_descriptions_lead_to_complete_inspection() -> None:
     assert "more: true" in text
 
 
+@pytest.mark.spec("R-099", "R-168", "R-170", "R-173")
+def test_shared_lists_are_told_apart_from_what_this_person_decided() -> None:
+    text = " ".join(TOOLS["list_records"]["description"].split())
+    assert "Pass `next_cursor` as `cursor`, with the same filters, until it is null" in text
+    assert "a page may be empty" in text
+    assert "established by them, not by this person" in text
+    assert "fails without it" in text
+    page = TOOLS["list_records"]["outputSchema"]["properties"]
+    assert page["next_cursor"]["type"] == ["string", "null"]
+    assert page["next_offset"]["type"] == ["integer", "null"]
+
+
 def test_descriptions_fit_what_clients_keep() -> None:
     assert all(len(tool["description"].encode()) < 2000 for tool in TOOLS.values())
 
@@ -112,7 +124,12 @@ def test_every_tool_can_be_called_with_its_required_fields_alone() -> None:
     assert validate("search_chats", {"query": "x"}) == {"query": "x", "limit": 10, "offset": 0}
     assert validate("get_chat", {"id": "c"}) == {"id": "c", "limit": 50, "offset": 0}
     assert validate("list_chats", {}) == {"limit": 20, "offset": 0}
-    assert validate("list_records", {}) == {"include_inactive": False, "limit": 20, "offset": 0}
+    assert validate("list_records", {}) == {
+        "include_inactive": False,
+        "limit": 20,
+        "offset": 0,
+        "shared": False,
+    }
 
 
 @pytest.mark.spec("R-110", "R-111")

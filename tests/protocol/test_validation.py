@@ -278,3 +278,38 @@ def test_a_later_revision_carries_no_scope(action: str) -> None:
     assert "takes no scope" in refusal("record", request).message
     del request["change"]["scope"]
     assert validate("record", request)["change"]["action"] == action
+
+
+@pytest.mark.spec("R-169", "R-170", "R-175")
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({"node_id": "n1"}, "node_id and cursor need shared: true"),
+        ({"cursor": "abc"}, "node_id and cursor need shared: true"),
+        ({"shared": True, "offset": 20}, "leave it out and follow next_cursor"),
+        ({"shared": True, "offset": 0}, "leave it out and follow next_cursor"),
+        (
+            {"shared": True, "scope": {"kind": "local_project", "path": "/w"}},
+            "never shared; leave shared out",
+        ),
+    ],
+)
+def test_local_and_shared_lists_have_pages_of_their_own(wrong: dict[str, Any], told: str) -> None:
+    error = refusal("list_records", wrong)
+    assert isinstance(error, InvalidArgument)
+    assert told in error.message
+
+
+@pytest.mark.spec("R-099")
+def test_a_shared_list_takes_the_filters_of_a_local_one() -> None:
+    filters = {
+        "scope": {"kind": "repository", "identity": "github.com/acme/shop"},
+        "kind": "decision",
+        "state": "accepted",
+        "review": "established",
+        "chat": "claude-code-s-1",
+        "include_inactive": True,
+        "limit": 50,
+    }
+    request = validate("list_records", {"shared": True, "cursor": "x" * 2000, **filters})
+    assert {key: request[key] for key in filters} == filters
