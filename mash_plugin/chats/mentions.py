@@ -75,13 +75,13 @@ def _mentions(db: Connection, project: Project, path: str, most: int) -> list[Me
     found: dict[int, Chat] = {}
     named: dict[int, int] = {}
     by_person: set[int] = set()
-    for text, is_persons, *chat in db.raw.execute(SQL.mentions, keys):  # the newest chats first
+    for text, is_persons, *chat in db.each(SQL.mentions, keys):  # the newest chats first
         number = chat[-1]
         if len(found) == most and number not in found:
             break
         tells = named.get(number, 0) < FEW_MENTIONS or (is_persons and number not in by_person)
         if tells and (mentions_path(text, path) or mentions_path(text, absolute)):
-            found.setdefault(number, as_chat(chat))
+            found.setdefault(number, as_chat(tuple(chat)))
             named[number] = named.get(number, 0) + 1
             if is_persons:
                 by_person.add(number)

@@ -59,7 +59,7 @@ def chat_by_session(db: Connection, session_id: str) -> Chat | None:
 
 def places_of(db: Connection, identity: str) -> Iterator[str]:
     """The folder of each chat of a repository, the newest first, fetched as they are asked for."""
-    for (path,) in db.raw.execute(SQL.places_of, {"identity": identity}):
+    for (path,) in db.each(SQL.places_of, {"identity": identity}):
         yield path
 
 
@@ -75,13 +75,13 @@ def chats_of_message(db: Connection, message_id: str) -> list[Chat]:
 
 def messages_newest_first(db: Connection, chat_id: str) -> Iterator[StoredMessage]:
     """The messages of a chat from the last one back, fetched as they are asked for."""
-    for row in db.raw.execute(SQL.messages_newest_first, {"chat_id": chat_id}):
+    for row in db.each(SQL.messages_newest_first, {"chat_id": chat_id}):
         yield as_message(row)
 
 
 def messages_from(db: Connection, chat_id: str, ordinal: int = 0) -> Iterator[StoredMessage]:
     """The messages of a chat in order, beginning with one of them."""
-    for row in db.raw.execute(SQL.messages_from, {"chat_id": chat_id, "ordinal": ordinal}):
+    for row in db.each(SQL.messages_from, {"chat_id": chat_id, "ordinal": ordinal}):
         yield as_message(row)
 
 
@@ -103,7 +103,7 @@ def message_before(
     here = message_by_id(db, message_id, chat_id)
     if here is None:
         return None
-    rows = db.raw.execute(SQL.messages_before, {"chat_id": chat_id, "ordinal": here.ordinal})
+    rows = db.each(SQL.messages_before, {"chat_id": chat_id, "ordinal": here.ordinal})
     for row in rows:
         message = as_message(row)
         if message.role == "tool" or not message.text.strip():

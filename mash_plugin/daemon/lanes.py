@@ -6,6 +6,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
+from mash_plugin.store.connect import limited
+
 T = TypeVar("T")
 
 BACKLOG = 16
@@ -89,9 +91,10 @@ class Lane:
             self._changed.notify()
 
     def _work(self) -> None:
-        while parts := self._next():
-            for part in parts:
-                part.run()
+        with limited():  # a query that hangs must not keep the lane from later hooks
+            while parts := self._next():
+                for part in parts:
+                    part.run()
 
     def _next(self) -> tuple[Part[Any], ...]:
         with self._changed:

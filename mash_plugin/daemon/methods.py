@@ -3,6 +3,7 @@
 import importlib
 import time
 from collections.abc import Mapping
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from mash_plugin import wire
@@ -11,6 +12,7 @@ from mash_plugin.daemon.frames import ToolFrame, text_of
 from mash_plugin.daemon.log import place_of
 from mash_plugin.daemon.requests import Requests
 from mash_plugin.errors import Internal, InvalidArgument, MashError
+from mash_plugin.store.connect import limited
 from mash_plugin.store.failpoint import failpoint
 
 if TYPE_CHECKING:
@@ -82,6 +84,11 @@ PERSONS_ALONE = (
 )
 """Neither `mash mcp` nor `mash call` passes these on."""
 METHODS = (*TOOLS, *COMMANDS, *OWN)
+UNHURRIED = (
+    *("forget_chat", "forget_project", "restore_chat", "backup"),
+    *("export", "import_export", "import_memory", "undo_import"),
+)
+"""Whose queries may take as long as they take: they go through all that is stored."""
 FOLLOWED = ("log_events", "view_version")
 """Asked every second, by `mash log --follow` and `mash dash`: all else would leave the log."""
 
@@ -113,11 +120,12 @@ def run(requests: Requests, frame: ToolFrame) -> Mapping[str, Any]:
         raise InvalidArgument(f"There is no method {frame.method[:100]!r}; known: {known}.")
     module, function = (TOOLS | COMMANDS | OWN)[frame.method]
     apply = getattr(importlib.import_module(module), function)
-    if frame.method in OWN:
-        result = apply(requests, frame.params)
-    else:
-        node, now = requests.open_node(), now_ms(text_of(frame.caller, "now_ms"))
-        result = apply(node.call(caller_of(frame.caller), now, {}), _checked(frame))
+    with nullcontext() if frame.method in UNHURRIED else limited():
+        if frame.method in OWN:
+            result = apply(requests, frame.params)
+        else:
+            node, now = requests.open_node(), now_ms(text_of(frame.caller, "now_ms"))
+            result = apply(node.call(caller_of(frame.caller), now, {}), _checked(frame))
     assert isinstance(result, dict)  # noqa: S101 - JSON by contract
     return result
 

@@ -30,6 +30,11 @@ def translated(path: str) -> Iterator[None]:
         yield
     except (apsw.BusyError, apsw.LockedError) as error:
         raise StoreBusy(f"Another program holds {path}; nothing was saved. Retry.") from error
+    except apsw.InterruptError as error:
+        raise StoreBusy(
+            f"A look into {path} took too long and was broken off; nothing was saved."
+            " Ask for less at a time, or retry when the machine is less busy."
+        ) from error
     except apsw.FullError as error:
         raise DiskFull(disk_message(path)) from error
     except (apsw.ReadOnlyError, apsw.PermissionsError, apsw.CantOpenError) as error:

@@ -2,51 +2,31 @@
 
 import os
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import Any, Literal
+from typing import Literal
 
 import apsw
 
 from mash_plugin.errors import DiskFull, MashError, ReadOnly, StoreBusy
 from mash_plugin.store import reserve
-from mash_plugin.store.connect import BUSY_MS, connect, connect_exclusive, connect_frozen
+from mash_plugin.store.connect import (
+    BUSY_MS,
+    connect,
+    connect_exclusive,
+    connect_frozen,
+)
+from mash_plugin.store.connect import Connection as Connection
+from mash_plugin.store.connect import Params as Params
+from mash_plugin.store.connect import Row as Row
 from mash_plugin.store.failpoint import failpoint
 from mash_plugin.store.faults import disk_message, is_fatal, lost, translated
 from mash_plugin.store.mark import Mark
 from mash_plugin.store.unsaved import is_undone
 
-Row = tuple[Any, ...]
-Params = Mapping[str, Any]
 Durability = Literal["FULL", "NORMAL"]
 Access = Literal["create", "existing", "exclusive", "frozen"]
 TRUNCATE_MS = 100
-
-
-class Connection:
-    """The verbs of the store over one apsw connection."""
-
-    def __init__(self, raw: apsw.Connection) -> None:
-        self.raw = raw
-
-    def one(self, sql: str, params: Params | None = None) -> Row | None:
-        """The first row, or None."""
-        return next(iter(self.raw.execute(sql, params or {})), None)
-
-    def all(self, sql: str, params: Params | None = None) -> list[Row]:
-        """Every row."""
-        return list(self.raw.execute(sql, params or {}))
-
-    def run(self, sql: str, params: Params | None = None) -> int:
-        """Execute to the end; the number of rows changed."""
-        before = self.raw.total_changes()
-        # A cursor that is not drained stops at the first row-returning statement (apsw).
-        list(self.raw.execute(sql, params or {}))
-        return self.raw.total_changes() - before
-
-    def run_many(self, sql: str, rows: list[Params]) -> None:
-        """Execute once for each row of parameters."""
-        self.raw.executemany(sql, rows)
 
 
 class Database:
@@ -83,7 +63,8 @@ class Database:
         """Called when deleted text could not be scrubbed now: to be tried again soon."""
         self._access: Access = access
         self._local = threading.local()
-        self._readers: list[apsw.Connection] = []
+        self._readers: list[tuple[threading.Thread, apsw.Connection]] = []
+        self._readers_lock = threading.Lock()
         self._write_lock = threading.RLock()
         with translated(path):
             self._writer = Connection(self._open())
@@ -183,7 +164,7 @@ class Database:
         self.before_close()
         with self._write_lock:
             is_clean = not self.must_exit and not self.is_unchecked
-            for raw in [*self._readers, self._writer.raw]:
+            for raw in [*(raw for _, raw in self._readers), self._writer.raw]:
                 try:
                     if self.must_exit:
                         raw.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
@@ -243,8 +224,17 @@ class Database:
                 raw = self._connect()
                 list(raw.execute("PRAGMA query_only = ON"))
             connection = self._local.connection = Connection(raw)
-            self._readers.append(raw)
+            with self._readers_lock:
+                self._close_readers_of_ended_threads()
+                self._readers.append((threading.current_thread(), raw))
         return connection
+
+    def _close_readers_of_ended_threads(self) -> None:
+        """Threads come and go with the hooks; each would leave its open files behind."""
+        for thread, raw in self._readers.copy():
+            if not thread.is_alive():
+                self._readers.remove((thread, raw))
+                raw.close()
 
     def _reads_through_writer(self) -> bool:
         if self._access in ("exclusive", "frozen"):

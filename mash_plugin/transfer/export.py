@@ -231,8 +231,6 @@ def _write_private(db: Connection, chats: Connection, writer: Writer) -> None:
         writer.write("receipt", receipt | {"records": records})
     for row in _rows(db, _SQL.forgotten, {}):
         writer.write("forgotten", _named(row, "kind name at"))
-    for row in _rows(db, _SQL.outgoing, {}):
-        writer.write("outgoing", _named(row, "record action queued_at done_at"))
     for row in _rows(db, _SQL.imports, {}):
         made = db.all(_SQL.imported_records, {"import_id": row[0]})
         known = _named(row, "id kind source checksum chat records imported_at")
@@ -241,7 +239,7 @@ def _write_private(db: Connection, chats: Connection, writer: Writer) -> None:
 
 def _rows(db: Connection, sql: str, params: Mapping[str, Any]) -> Iterator[Row]:
     """Rows as they are asked for: a memory does not fit into this process's."""
-    yield from db.raw.execute(sql, params)
+    yield from db.each(sql, params)
 
 
 def _named(row: Row, names: str) -> Json:
