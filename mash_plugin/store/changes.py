@@ -127,7 +127,6 @@ def delete_record(db: Connection, record_id: str, now: int) -> None:
     key = {"record_id": record_id, "now": now}
     db.run(_SQL.delete_record, key)
     db.run(_SQL.insert_tombstone, key)
-    db.run(_SQL.queue_removal, key)
 
 
 def set_evidence_status(

@@ -22,7 +22,6 @@ other in this order; those marked * stand only in a complete export.
     keys*       receipt_secret private_key
     receipt*    owner op_key status request_key receipt recorded_at records
     forgotten*  kind name at       (`record` and its ID, or `chat` and its keyed hash)
-    outgoing*   record action queued_at done_at
     imported*   id kind source checksum chat records imported_at made
     end         lines counts sha256
 

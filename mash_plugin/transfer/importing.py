@@ -218,7 +218,7 @@ class _Import:
             "checkpoint": self._checkpoint,
             **{
                 kind: getattr(private, kind) if private else _pass_over
-                for kind in ("keys", "receipt", "forgotten", "outgoing", "imported")
+                for kind in ("keys", "receipt", "forgotten", "imported")
             },
         }
 

@@ -144,7 +144,6 @@ KINDS: dict[str, dict[str, Check]] = {
         " records:name[]"
     ),
     "forgotten": _fields("kind:text name:id at:int"),
-    "outgoing": _fields("record:name action:text queued_at:int done_at:int?"),
     "imported": _fields(
         "id:name kind:text source:text checksum:hex chat:name? records:int imported_at:int"
         " made:name[]"

@@ -73,10 +73,6 @@ class PrivateIn:
             case _:
                 raise here.fault("only a record or a chat is forgotten")
 
-    def outgoing(self, here: Numbered) -> None:
-        """Write what still waits for the group."""
-        self._db.run(_SQL.insert_outgoing, here.line)
-
     def imported(self, here: Numbered) -> None:
         """Write what the source had taken in."""
         line = here.line

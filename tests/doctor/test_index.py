@@ -117,9 +117,9 @@ def test_reviews_that_failed_are_a_note(kept: Home) -> None:
 
 
 def test_what_waits_to_be_published_for_days_is_told(kept: Home) -> None:
-    change_store(kept, "INSERT INTO publication VALUES ('r', 'put', 1, NULL)")
+    change_store(kept, "INSERT INTO publication VALUES (1, 'r', 1, NULL)")
     assert named(kept, "index", "publication-backlog")["severity"] == "warning"
-    change_store(kept, "UPDATE publication SET done_at = 2")
+    change_store(kept, "UPDATE publication SET failure = 'refused'")
     assert is_gone(kept, "index", "publication-backlog")
 
 

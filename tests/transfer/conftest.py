@@ -38,7 +38,6 @@ TABLES = {
     "record_tombstones": "record_id",
     "chat_tombstones": "chat_key",
     "checkpoints": "owner_id, chat_id",
-    "publication": "record_id",
 }
 HERE_ALONE = {"evidence": ("evidence_id", "checked_at"), "links": ("link_id",)}
 """Row numbers, and when this store last looked."""

@@ -95,6 +95,3 @@ DELETE FROM records WHERE record_id = :record_id;
 
 -- name: insert_tombstone
 INSERT OR REPLACE INTO record_tombstones (record_id, forgotten_at) VALUES (:record_id, :now);
-
--- name: queue_removal
-INSERT OR REPLACE INTO publication (record_id, action, queued_at) VALUES (:record_id, 'delete', :now);

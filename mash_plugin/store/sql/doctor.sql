@@ -16,7 +16,7 @@ SELECT count(*) FROM records WHERE recorded_at > :at;
 SELECT count(*) FROM records WHERE hidden_at < :at;
 
 -- name: count_unpublished
-SELECT count(*) FROM publication WHERE done_at IS NULL AND queued_at < :at;
+SELECT count(*) FROM publication WHERE failure IS NULL AND queued_at < :at;
 
 -- name: records_by_folder
 SELECT scope_value, count(*) FROM records WHERE scope_kind = 'local_project'

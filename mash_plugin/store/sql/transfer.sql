@@ -62,9 +62,6 @@ UNION ALL
 SELECT 'chat', lower(hex(chat_key)), forgotten_at FROM chat_tombstones
 ORDER BY 1, 3, 2;
 
--- name: outgoing
-SELECT record_id, action, queued_at, done_at FROM publication ORDER BY queued_at, record_id;
-
 -- name: imports
 SELECT import_id, kind, source, checksum, chat_id, records, imported_at FROM imports
 ORDER BY imported_at, import_id;
@@ -189,10 +186,6 @@ INSERT OR IGNORE INTO record_tombstones (record_id, forgotten_at) VALUES (:name,
 
 -- name: insert_chat_mark
 INSERT OR IGNORE INTO chat_tombstones (chat_key, forgotten_at) VALUES (:name, :at);
-
--- name: insert_outgoing
-INSERT OR REPLACE INTO publication (record_id, action, queued_at, done_at)
-VALUES (:record, :action, :queued_at, :done_at);
 
 -- name: supersedes_cycle
 -- A record that replaces itself by way of others; looked for from one end.

@@ -234,7 +234,37 @@ CREATE TABLE imported_records (
   import_id TEXT NOT NULL REFERENCES imports(import_id) ON DELETE CASCADE) STRICT, WITHOUT ROWID;
 CREATE INDEX imported_records_by_import ON imported_records(import_id);
 
-CREATE TABLE publication (                -- outbox towards the group server
-  record_id TEXT PRIMARY KEY, action TEXT NOT NULL CHECK (action IN ('put','delete')),
-  queued_at INTEGER NOT NULL, done_at INTEGER) STRICT;
-
+CREATE TABLE publication (                -- outbox towards the group: records to look at again
+  sequence INTEGER PRIMARY KEY AUTOINCREMENT,  -- a record that changed since it was read has another
+  record_id TEXT NOT NULL UNIQUE,
+  queued_at INTEGER NOT NULL,
+  failure TEXT) STRICT;                   -- why it was set aside; its next change tries again
+CREATE INDEX publication_waiting ON publication(sequence, record_id, queued_at) WHERE failure IS NULL;
+-- In the transaction of the change, and only while a group is joined. Not INSERT OR REPLACE: a
+-- trigger takes over the conflict clause of the statement that it runs for.
+CREATE TRIGGER publication_added AFTER INSERT ON records
+  WHEN EXISTS (SELECT 1 FROM meta WHERE key = 'group_id') BEGIN
+  DELETE FROM publication WHERE record_id = NEW.record_id;
+  INSERT INTO publication (record_id, queued_at)
+  VALUES (NEW.record_id, CAST(unixepoch('subsec') * 1000 AS INTEGER)); END;
+CREATE TRIGGER publication_changed AFTER UPDATE ON records
+  WHEN EXISTS (SELECT 1 FROM meta WHERE key = 'group_id') BEGIN
+  DELETE FROM publication WHERE record_id = NEW.record_id;
+  INSERT INTO publication (record_id, queued_at)
+  VALUES (NEW.record_id, CAST(unixepoch('subsec') * 1000 AS INTEGER)); END;
+CREATE TRIGGER publication_removed AFTER DELETE ON records
+  WHEN EXISTS (SELECT 1 FROM meta WHERE key = 'group_id') BEGIN
+  DELETE FROM publication WHERE record_id = OLD.record_id;
+  INSERT INTO publication (record_id, queued_at)
+  VALUES (OLD.record_id, CAST(unixepoch('subsec') * 1000 AS INTEGER)); END;
+-- A link is published with the record that it goes out from.
+CREATE TRIGGER publication_linked AFTER INSERT ON links
+  WHEN EXISTS (SELECT 1 FROM meta WHERE key = 'group_id') BEGIN
+  DELETE FROM publication WHERE record_id = NEW.from_record;
+  INSERT INTO publication (record_id, queued_at)
+  VALUES (NEW.from_record, CAST(unixepoch('subsec') * 1000 AS INTEGER)); END;
+CREATE TRIGGER publication_unlinked AFTER DELETE ON links
+  WHEN EXISTS (SELECT 1 FROM meta WHERE key = 'group_id') BEGIN
+  DELETE FROM publication WHERE record_id = OLD.from_record;
+  INSERT INTO publication (record_id, queued_at)
+  VALUES (OLD.from_record, CAST(unixepoch('subsec') * 1000 AS INTEGER)); END;
