@@ -258,7 +258,7 @@ def _is_machine_text(text: str) -> bool:
 
 
 def _classify_unmarked(row: dict[str, Any], text: str) -> tuple[Author, str | None, bool]:
-    if not _is_older(row.get("version")):
+    if not _is_older(_text_or_none(row.get("version")) or ""):
         known = row.get("rowSource") in ("local", "harness", "hook")
         return ("automated" if known else "unknown"), None, False
     if row.get("planContent") is not None or row.get("isVisibleInTranscriptOnly"):
@@ -269,9 +269,9 @@ def _classify_unmarked(row: dict[str, Any], text: str) -> tuple[Author, str | No
 
 
 @lru_cache(maxsize=256)
-def _is_older(version: object) -> bool:
+def _is_older(version: str) -> bool:
     """Whether the client left no marks yet; a line that names no version is a new one."""
-    numbers = re.match(r"(\d+)\.(\d+)\.(\d+)", version) if isinstance(version, str) else None
+    numbers = re.match(r"([0-9]{1,9})\.([0-9]{1,9})\.([0-9]{1,9})", version)
     return numbers is not None and tuple(map(int, numbers.groups())) < MARKED_SINCE
 
 
