@@ -8,6 +8,7 @@ from mash_plugin.protocol.bodies import Request, Scope
 from mash_plugin.protocol.fields import (
     FolderPath,
     Id,
+    Moment,
     Name,
     Offset,
     OperationId,
@@ -20,8 +21,8 @@ from mash_plugin.records.model import Decider, Kind, Review, State
 class LogRequest(Request):
     """What happened since a time, or so long ago."""
 
-    since: Annotated[int, Field(ge=0)] | None = None
-    ago_ms: Annotated[int, Field(ge=0)] | None = None
+    since: Moment | None = None
+    ago_ms: Moment | None = None
     limit: int = Field(50, ge=1, le=500)
     offset: Offset = 0
 
@@ -58,7 +59,7 @@ class WithdrawRequest(Request):
 class ReviewPlanRequest(Request):
     """The chats that were active since a moment, or one of them."""
 
-    since: Annotated[int, Field(ge=0)] = 0
+    since: Moment = 0
     chat_id: Id | None = None
 
 
@@ -93,7 +94,7 @@ class RebindRequest(Request):
 class After(Request):
     """The last record of the page before."""
 
-    at: Annotated[int, Field(ge=0)]
+    at: Moment
     id: Id
 
 
@@ -115,7 +116,7 @@ class ViewRecordsRequest(Request):
 class ViewDaysRequest(Request):
     """The days since a moment, of all scopes or of one."""
 
-    since: Annotated[int, Field(ge=0)]
+    since: Moment
     scope: Scope | None = None
 
 

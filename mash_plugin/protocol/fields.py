@@ -71,6 +71,8 @@ ListItem = Annotated[str, _text(500), AfterValidator(_visible)]
 Texts = Annotated[list[ListItem], Field(min_length=1, max_length=16)] | ListItem
 Statement = Annotated[str, _text(2000), AfterValidator(_visible)]
 Quote = Annotated[str, _text(4000), AfterValidator(_visible)]
+Moment = Annotated[int, Field(ge=0, lt=1 << 63)]
+"""Some time that is looked back to, or so long a time; the store holds no larger number."""
 Offset = Annotated[int, Field(ge=0, le=MAX_OFFSET)]
 OperationId = Annotated[
     str, StringConstraints(min_length=1, max_length=200), AfterValidator(_printable)
