@@ -51,5 +51,5 @@ _WIDE = "".join(chr(ord(letter) + 0xFEE0) for letter in "private")
 # It never fails once the word is there and stops at the next bracket: linear on any text.
 _TAG = (
     rf"{_OPEN}\s{{0,8}}(?:(?P<slash>[/\uff0f])\s{{0,8}})?(?:private|{_WIDE})(?![\w.:-])"
-    rf"[^<>\uff1c\uff1e]*?(?:{_CLOSE}|\Z|(?=[<\uff1c]))"
+    rf"[^<>\uff1c\uff1e]*?(?:{_CLOSE}|\Z|(?={_OPEN}))"
 )
