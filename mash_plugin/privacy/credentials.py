@@ -55,13 +55,11 @@ def credential_kind(text: str, extra: Sequence[str] = ()) -> str | None:
     for pattern in extra[:MOST_PATTERNS]:
         if next(_found_extra(pattern, data, tries), None):
             return EXTRA_KIND
-    if not text.isascii():  # wide letters and invisible characters do not hide one
-        text = unicodedata.normalize("NFKC", text)
-        text = "".join(c for c in text if unicodedata.category(c) != "Cf")
-        data = _bytes(text)
-    for form in _likely(text):
-        if next(_found(form, data, tries), None):
-            return form.kind
+    for spelled in _spellings(text):
+        data = _bytes(spelled)
+        for form in _likely(spelled):
+            if next(_found(form, data, tries), None):
+                return form.kind
     return None
 
 
@@ -82,6 +80,19 @@ def pattern_faults(patterns: Sequence[str]) -> list[str]:
     if len(patterns) > MOST_PATTERNS:
         faults.append(f"only the first {MOST_PATTERNS} of {len(patterns)} patterns are used")
     return [f"privacy.extra_patterns: {fault}" for fault in faults]
+
+
+def _spellings(text: str) -> Iterator[str]:
+    """The text, and how it reads: wide letters and invisible characters do not hide a credential.
+
+    Nor does the raised number of a footnote behind one, which is a digit more when spelled out.
+    """
+    yield text
+    if not text.isascii():
+        plain = unicodedata.normalize("NFKC", text)
+        plain = "".join(c for c in plain if unicodedata.category(c) != "Cf")
+        if plain != text:
+            yield plain
 
 
 def _likely(text: str) -> list[Format]:
