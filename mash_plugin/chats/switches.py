@@ -150,8 +150,11 @@ def _all_off(fault: str) -> tuple[frozenset[str], tuple[str, ...]]:
 
 
 def _names_identity(entry: str, identity: str) -> bool:
+    """Whether an entry is the identity itself, as we show it, or one of its other spellings."""
     if not entry.endswith("/*"):
-        return named_identity(entry) == identity
+        return identity in (entry, named_identity(entry))
+    if identity.startswith(entry[:-1]):
+        return True
     # `x` stands for the name that a repository there has.
     owner = named_identity(f"{entry[:-1]}x")
     return owner is not None and identity.startswith(owner[:-1])
