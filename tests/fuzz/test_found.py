@@ -1,0 +1,65 @@
+"""What fuzzing has found, each with what is right instead."""
+
+import json
+
+import pytest
+
+from mash_plugin.agents import AGENTS
+from mash_plugin.agents.events import ReaderState, TranscriptFile
+from mash_plugin.chats.project import Project
+from mash_plugin.chats.switches import is_denied
+from mash_plugin.errors import InvalidArgument
+from mash_plugin.privacy.credentials import credential_kind
+from mash_plugin.privacy.spans import PRIVATE_MARK, split_private
+from mash_plugin.protocol import validate
+from mash_plugin.protocol.commands import COMMANDS
+from tests.privacy.samples import SAMPLES
+
+
+@pytest.mark.parametrize("version", [[], {}, 7, "9" * 5_000 + ".1.1", "1." + "9" * 5_000 + ".1"])
+def test_a_line_of_claude_code_with_a_version_that_is_none_is_read_as_a_new_one(version):
+    file = TranscriptFile("claude-code", "/nowhere.jsonl", "s-1")
+    reader = AGENTS["claude-code"].open_reader(file, ReaderState())
+    row = {"type": "user", "version": version, "message": {"role": "user", "content": "Hi."}}
+    [message] = reader.read_line(json.dumps(row).encode(), 0)
+    assert (message.text, message.author) == ("Hi.", "unknown")
+
+
+@pytest.mark.parametrize(
+    ("method", "params"),
+    [
+        ("review_plan", {"since": 1 << 63}),
+        ("view_days", {"since": 1 << 63}),
+        ("log_events", {"since": 1 << 63}),
+        ("log_events", {"ago_ms": 10**400}),
+        ("view_records", {"after": {"at": 1 << 63, "id": "r"}}),
+    ],
+)
+def test_a_moment_that_no_store_can_hold_is_refused_by_name(method, params):
+    with pytest.raises(InvalidArgument, match=r"^(since|ago_ms|after\.at): "):
+        validate(method, params, COMMANDS)
+
+
+@pytest.mark.parametrize("gap", ["&lt;", "\\u003c", "%3C", "\ufe64"])
+def test_a_tag_that_is_never_closed_does_not_swallow_the_one_behind_it(gap):
+    text = f"Yes. </private {gap}private>the ledger moves"
+    assert split_private(text)[1] == ("the ledger moves",)
+    assert PRIVATE_MARK in split_private(text)[0]
+    assert "ledger" not in split_private(text)[0]
+
+
+def test_the_number_of_a_footnote_behind_a_credential_does_not_hide_it():
+    for kind in ("Mailchimp key", "AWS key ID"):
+        sample = SAMPLES[kind][0]
+        assert credential_kind(f"See {sample}\u00b9.") == credential_kind(f"See {sample}.")
+
+
+@pytest.mark.parametrize(
+    "identity",
+    ["dev.azure.com/acme/My Shop/web", "[::1]/acme/shop", "host/acme/a:b", "host/acme/a%41"],
+)
+def test_an_identity_as_it_is_shown_names_its_project_in_a_list(identity):
+    project = Project("/w/shop", identity)
+    assert is_denied(project, [identity])
+    assert is_denied(project, [identity.rpartition("/")[0] + "/*"])
+    assert not is_denied(project, [identity + "x", identity[:-1]])
