@@ -9,6 +9,8 @@ OFF_WORDS = frozenset({"off", "0", "false", "no"})
 ON_WORDS = frozenset({"on", "1", "true", "yes"})
 SWITCHES = ("MASH_RECORD_CAPTURE", "MASH_RECORD_RECALL", "MASH_FILE_RECALL", "MASH_INTERNAL")
 MARKER_SWITCHES = ("capture", "recall", "index")
+EXTENTS = ("established", "all", "nothing")
+"""How much of a project is published to the group."""
 MARKER_FAULTS = 5
 MARKER_FAULT_CHARS = 60
 """Lines of a repository's file are shown as far as a person needs to find them."""
@@ -18,17 +20,22 @@ _NUMBERS = {
     "days": "is no whole number of days from 1 on: all chats are kept",
     "hours": "is no whole number of hours from 1 on: the commands refuse it",
 }
+_PLAIN = {"switch", "file", "extent", *_NUMBERS}
+"""Kinds of a single value; of all others there may be several."""
 _KEYS: Mapping[str, Mapping[str, str]] = {
     "records": dict.fromkeys(
         ("enabled", "capture", "recall", "trust_headless_prompts", "trust_inferred_authors"),
         "switch",
     )
     | {"backfill_since": "moment"},
-    "recall": dict.fromkeys(("files", "personal_at_start", "subagents"), "switch"),
+    "recall": dict.fromkeys(("files", "personal_at_start", "subagents", "group"), "switch"),
     "privacy": {"mask_credentials": "switch", "extra_patterns": "texts"},
     "projects": dict.fromkeys(("deny", "no_capture", "no_recall", "no_index"), "projects"),
     "chats": {"roots": "table", "keep_days": "days"},
     "chats.roots": {"claude": "folders", "codex": "folders"},
+    "group": dict.fromkeys(("publish_personal", "publish_chats"), "switch")
+    | dict.fromkeys(("only", "never"), "projects")
+    | {"dsn_file": "file", "publish": "extent"},
     "throughline": dict.fromkeys(("agent", "backend", "postgres_dsn", "postgres_dsn_file"), "texts")
     | {"workspace": "folders"}
     | dict.fromkeys(
@@ -67,6 +74,17 @@ class Settings(NamedTuple):
     no_index: tuple[str, ...] = ()
     claude_roots: tuple[str, ...] = ()
     codex_roots: tuple[str, ...] = ()
+    group_dsn_file: str | None = None
+    """Where the connection string of the group lies; relative to the folder of this file."""
+    group_publish: str = "established"
+    """established: what the person settled; all: candidates too; nothing: only reading."""
+    group_publish_personal: bool = False
+    group_publish_chats: bool = False
+    group_only: tuple[str, ...] = ()
+    """If any are named, nothing of other projects is published."""
+    group_never: tuple[str, ...] = ()
+    group_recall: bool = False
+    """Whether records of the group's other members may be recalled, from a local copy."""
     keep_days: int | None = None
     """How long chats stay in the index after their last word; None: for ever."""
     is_internal: bool = False
@@ -164,7 +182,7 @@ def read_marker(text: str) -> tuple[frozenset[str], tuple[str, ...]]:
 def _settings(tables: Tables, switches: Mapping[str, str]) -> Settings:
     records, recall = _table(tables, "records"), _table(tables, "recall")
     privacy, projects = _table(tables, "privacy"), _table(tables, "projects")
-    chats = _table(tables, "chats")
+    chats, group = _table(tables, "chats"), _table(tables, "group")
     roots = _table(chats, "roots")
     enabled = _switch(records.get("enabled"))
     return Settings(
@@ -185,6 +203,13 @@ def _settings(tables: Tables, switches: Mapping[str, str]) -> Settings:
         no_index=_texts(projects.get("no_index")),
         claude_roots=_texts(roots.get("claude")),
         codex_roots=_texts(roots.get("codex")),
+        group_dsn_file=_text(group.get("dsn_file")),
+        group_publish=_extent(group),
+        group_publish_personal=is_on(group.get("publish_personal")),
+        group_publish_chats=is_on(group.get("publish_chats")),
+        group_only=_texts(group.get("only")),
+        group_never=_texts(group.get("never")),
+        group_recall=is_on(recall.get("group")),
         keep_days=_number(chats.get("keep_days")),
         is_internal=switches.get("MASH_INTERNAL", "") not in ("", "0"),
         warnings=tuple(_warnings(tables, "")),
@@ -207,14 +232,9 @@ def _warnings(tables: Mapping[str, object], within: str) -> Iterator[str]:
 
 
 def _value_warnings(name: str, kind: str, value: object) -> Iterator[str]:
-    if kind in _NUMBERS:
-        if _number(value) is None:
-            yield f"{name} = {value!r} {_NUMBERS[kind]}"
-        return
-    if kind == "switch":
-        if not is_on(value) and not is_off(value):
-            taken = "on" if name == "privacy.mask_credentials" else "off"
-            yield f"{name} = {value!r} is neither true nor false and counts as {taken}"
+    if kind in _PLAIN:
+        if fault := _value_fault(name, kind, value):
+            yield f"{name} = {value!r} {fault}"
         return
     if not isinstance(value, (str, list)):
         yield f"{name} = {value!r} must be a list of texts and does nothing"
@@ -224,6 +244,20 @@ def _value_warnings(name: str, kind: str, value: object) -> Iterator[str]:
             yield f"{name}: {entry!r} is no text and does nothing"
         elif kind != "texts" and (fault := _entry_fault(entry, kind)):
             yield f"{name}: {entry!r} {fault}"
+
+
+def _value_fault(name: str, kind: str, value: object) -> str | None:
+    """Why a single value has no meaning, and what is used instead."""
+    if kind in _NUMBERS:
+        return None if _number(value) is not None else _NUMBERS[kind]
+    if kind == "switch":
+        taken = "on" if name == "privacy.mask_credentials" else "off"
+        is_clear = is_on(value) or is_off(value)
+        return None if is_clear else f"is neither true nor false and counts as {taken}"
+    if kind == "file":
+        return None if _text(value) is not None else "names no file and does nothing"
+    wanted = ", ".join(EXTENTS)
+    return None if value in EXTENTS else f"is none of {wanted}: nothing is published"
 
 
 def _entry_fault(entry: str, kind: str) -> str | None:
@@ -262,6 +296,25 @@ def _number(value: object) -> int | None:
     """A whole number from 1 on; None for all else."""
     is_number = isinstance(value, int) and not isinstance(value, bool) and value > 0
     return int(str(value)) if is_number else None
+
+
+def _extent(group: Mapping[str, object]) -> str:
+    """How much is published: nothing where the table does not say clearly what is to stay here."""
+    extent = group.get("publish", EXTENTS[0])
+    lists = (group.get(name, []) for name in ("only", "never"))
+    are_clear = all(
+        isinstance(named, (str, list)) and len(_texts(named)) == len(_listed(named))
+        for named in lists
+    )
+    return str(extent) if extent in EXTENTS and are_clear else "nothing"
+
+
+def _listed(value: str | list[object]) -> list[object]:
+    return [value] if isinstance(value, str) else value
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) and value else None
 
 
 def _texts(value: object) -> tuple[str, ...]:

@@ -1,6 +1,7 @@
 """Replace a small file whole: a reader sees the old one or the new one."""
 
 import os
+import secrets
 import stat
 from pathlib import Path
 
@@ -22,4 +23,20 @@ def replace_file(path: Path, content: bytes, mode: int | None = None) -> None:
         temporary.replace(real)
     except BaseException:
         temporary.unlink(missing_ok=True)
+        raise
+
+
+def write_private(place: str, text: str) -> None:
+    """Let the file be this, for its owner alone and safe on disk. Raises OSError."""
+    os.makedirs(os.path.dirname(place), 0o700, exist_ok=True)
+    temporary = f"{place}.{secrets.token_hex(4)}"
+    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as out:
+            out.write(text)
+            out.flush()
+            os.fsync(out.fileno())
+        os.replace(temporary, place)
+    except BaseException:
+        os.unlink(temporary)
         raise

@@ -37,7 +37,7 @@ def setup_postgres(admin_dsn: str, agent: str, config_dir: str, new_password: bo
             "--admin-dsn takes - alone: arguments are seen by everybody on this machine."
             " Pipe the connection string in: meaning-memory setup-postgres --admin-dsn - < FILE."
         )
-    from mash_plugin.throughline.dsn import missing_driver
+    from mash_plugin.postgres.dsn import missing_driver
 
     try:
         from mash_plugin.throughline.setup_postgres import set_up

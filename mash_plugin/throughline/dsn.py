@@ -1,127 +1,26 @@
-"""Where a Postgres server is and how it is reached: never with a password that others can see."""
+"""How the working buffer's Postgres is reached."""
 
-import os
-import stat
 from collections.abc import Mapping
-from ipaddress import ip_address
 
-from mash_plugin.errors import InvalidArgument, MashError, plain_reason
+from mash_plugin.postgres import dsn as postgres
 
 FILE = "postgres.dsn"
 SCHEMA = "meaning_memory"
+WRITER = "meaning-memory setup-postgres"
 CONNECT_S = 10
 STATEMENT_MS = 30_000
-_PINNED = {
-    # pg_temp last: else a temporary table could stand in for one of ours.
-    "search_path": f"pg_catalog,{SCHEMA},pg_temp",
-    "statement_timeout": str(STATEMENT_MS),
-    "lock_timeout": str(STATEMENT_MS),
-    "idle_in_transaction_session_timeout": str(2 * STATEMENT_MS),
-    "client_encoding": "UTF8",
-}
-
-
-def missing_driver() -> MashError:
-    """What to say where psycopg is not installed."""
-    return InvalidArgument(
-        "Postgres needs psycopg, which is not installed: install mash-plugin[postgres]."
-    )
-
-
-def read_dsn_file(path: str) -> str:
-    """The connection string of a file that only its owner can read. Raises InvalidArgument."""
-    try:
-        with open(path, encoding="utf-8") as file:
-            mode = os.fstat(file.fileno()).st_mode
-            text = file.read(65_536).strip()
-    except (OSError, ValueError) as error:
-        raise InvalidArgument(
-            f"The connection file cannot be read: {path} ({plain_reason(error)})."
-        ) from None
-    if stat.S_IMODE(mode) & 0o077:
-        raise InvalidArgument(
-            f"{path} can be read by others and may hold a password. Run: chmod 600 {path}"
-        )
-    if not text:
-        raise InvalidArgument(f"{path} is empty; meaning-memory setup-postgres writes it.")
-    return text
-
-
-def without_password(dsn: str, name: str) -> str:
-    """A connection string from a place that others can see. Raises InvalidArgument."""
-    if parsed(dsn).get("password"):
-        raise InvalidArgument(
-            f"{name} holds a password, which others can see there. Put the connection string"
-            " into a file with mode 0600 and name it in MM_POSTGRES_DSN_FILE, or use PGPASSFILE."
-        )
-    return dsn
-
-
-def parsed(dsn: str) -> dict[str, str]:
-    """The parts of a connection string. Raises InvalidArgument, which repeats none of it."""
-    try:
-        from psycopg import ProgrammingError
-        from psycopg.conninfo import conninfo_to_dict
-    except ImportError:
-        raise missing_driver() from None
-    try:
-        parts = conninfo_to_dict(dsn)
-    except ProgrammingError:
-        raise InvalidArgument(
-            "The connection string cannot be read; it is postgresql://USER@HOST/DATABASE"
-            " or host=... dbname=... user=..."
-        ) from None
-    return {key: str(value) for key, value in parts.items() if value is not None}
 
 
 def connection_options(
     dsn: str, environ: Mapping[str, str], *, is_read_only: bool
 ) -> dict[str, str]:
-    """Everything that a connection is opened with. Raises InvalidArgument for one without TLS.
-
-    Away from this machine the server's certificate is checked in full: a weaker sslmode is
-    refused, not raised in silence, because somebody chose it.
-    """
-    options = parsed(dsn)
-    if "service" in options or environ.get("PGSERVICE"):
-        raise InvalidArgument("A service file can hide where a connection goes; name the host.")
-    if "options" in options:
-        raise InvalidArgument("The connection string sets options; leave them out.")
-    # Said even when empty: what is said is not taken from the environment or a file.
-    options["host"] = options.get("host") or environ.get("PGHOST", "")
-    options["hostaddr"] = options.get("hostaddr") or environ.get("PGHOSTADDR", "")
-    if not _stays_here(options):
-        mode = options.get("sslmode") or environ.get("PGSSLMODE") or "verify-full"
-        if mode != "verify-full":
-            raise InvalidArgument(
-                f"sslmode={mode} does not prove which server {options['host']} is;"
-                " use sslmode=verify-full with sslrootcert=FILE."
-            )
-        options["sslmode"] = mode
-    pinned = _PINNED | {"default_transaction_read_only": "on" if is_read_only else "off"}
-    options["options"] = " ".join(f"-c {name}={value}" for name, value in pinned.items())
-    options["connect_timeout"] = str(CONNECT_S)
-    options["tcp_user_timeout"] = str(STATEMENT_MS)
-    options["application_name"] = "meaning-memory"
-    return options
-
-
-def place_of(options: Mapping[str, str]) -> str:
-    """The server and database of a connection, without its password."""
-    host = options.get("host") or options.get("hostaddr") or "the local socket"
-    return f"Postgres at {host}, database {options.get('dbname') or 'of the login'}"
-
-
-def _stays_here(options: Mapping[str, str]) -> bool:
-    reached = options["hostaddr"] or options["host"]
-    return all(map(_is_here, reached.split(",")))
-
-
-def _is_here(host: str) -> bool:
-    """Whether it is a socket or the loopback."""
-    if not host or host.startswith(("/", "@")) or host == "localhost":
-        return True
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return False
+    """Everything that a connection is opened with. Raises InvalidArgument for one without TLS."""
+    return postgres.connection_options(
+        dsn,
+        environ,
+        schema=SCHEMA,
+        application="meaning-memory",
+        connect_s=CONNECT_S,
+        statement_ms=STATEMENT_MS,
+        is_read_only=is_read_only,
+    )

@@ -13,18 +13,18 @@ from psycopg.conninfo import make_conninfo
 from psycopg.sql import SQL, Identifier, Literal
 
 from mash_plugin.errors import InvalidArgument, UpgradeNeeded
+from mash_plugin.file_writing import write_private
+from mash_plugin.postgres.connection import Connection, connect, told
+from mash_plugin.postgres.dsn import parsed, place_of
 from mash_plugin.throughline.artifacts import memory_id
-from mash_plugin.throughline.dsn import FILE, SCHEMA, connection_options, parsed, place_of
+from mash_plugin.throughline.dsn import FILE, SCHEMA, connection_options
 from mash_plugin.throughline.postgres import (
+    ADVICE,
     MIGRATIONS,
-    Connection,
-    connect,
     open_postgres,
     schema_number,
     scripts,
-    told,
 )
-from mash_plugin.throughline.private_files import write_private
 from mash_plugin.throughline.settings import Settings
 
 OWNER, AGENTS = "mm_owner", "mm_agent"
@@ -63,8 +63,8 @@ def set_up(admin_dsn: str, agent: str, config_dir: str, *, new_password: bool = 
     """
     options = connection_options(admin_dsn, os.environ, is_read_only=False)
     place, file = place_of(options), os.path.join(config_dir, FILE)
-    admin = connect(options)
-    with told(place), admin, admin.transaction():
+    admin = connect(options, ADVICE)
+    with told(place, ADVICE), admin, admin.transaction():
         admin.execute("SELECT pg_advisory_xact_lock(%s)", (_ONE_AT_A_TIME,))
         _make_roles(admin)
         migrated = _migrate(admin, place)

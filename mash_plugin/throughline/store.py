@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import NamedTuple
 
+from mash_plugin.postgres.dsn import missing_driver
 from mash_plugin.store.queries import load
 from mash_plugin.throughline.artifacts import (
     IMPORTANT,
@@ -18,7 +19,6 @@ from mash_plugin.throughline.artifacts import (
     memory_id,
 )
 from mash_plugin.throughline.backend import Database, Row
-from mash_plugin.throughline.dsn import missing_driver
 from mash_plugin.throughline.entries import Entry
 from mash_plugin.throughline.matching import listed_words, row_words
 from mash_plugin.throughline.settings import Settings

@@ -5,8 +5,8 @@ import secrets
 import stat
 
 from mash_plugin.errors import UnsafePlace
+from mash_plugin.file_writing import write_private
 from mash_plugin.throughline.artifacts import memory_id
-from mash_plugin.throughline.private_files import write_private
 
 FOLDER = "tokens"
 

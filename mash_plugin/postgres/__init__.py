@@ -1,0 +1,1 @@
+"""Reach a Postgres server: what every use of one has in common."""
