@@ -32,8 +32,9 @@ MESSAGES = 100_000
 class Place:
     """Made when first needed, removed at the end."""
 
-    def __init__(self, megabytes: int, records: int) -> None:
+    def __init__(self, megabytes: int, records: int, messages: int = MESSAGES) -> None:
         self.megabytes = megabytes
+        self.messages_of_all = messages
         self.records = records
         self.root = Path(tempfile.mkdtemp(prefix="mash-bench-")).resolve()
         self.python = sys.executable
@@ -126,9 +127,9 @@ class Place:
 
     @cached_property
     def busy(self) -> "Place":
-        """The filled place with as many chats more as make a hundred thousand messages."""
+        """The filled place with as many chats more as make the messages asked for."""
         self.filled.stop_daemon()
-        self.talk(max(0, MESSAGES - self.messages()))
+        self.talk(max(0, self.messages_of_all - self.messages()))
         self.start_daemon()
         self.mash("index")
         return self
