@@ -66,6 +66,11 @@ class Paths(NamedTuple):
         return os.path.join(self.data, "reviews")
 
     @property
+    def group(self) -> str:
+        """Copies of what others of the group published, which can be fetched again."""
+        return os.path.join(self.data, "group")
+
+    @property
     def marketplace(self) -> str:
         """The folder that both agents install the rendered plugin from."""
         return os.path.join(self.data, "marketplace")

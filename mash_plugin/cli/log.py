@@ -134,7 +134,7 @@ def _events(request: Json, may_start: bool = True) -> Json:
 
 def _key(event: Json) -> bytes:
     """The event without what another event may change: the text of its record."""
-    names = ("at", "event", "id", "chat_id", "session_id", "message_id", "target", "path")
+    names = ("at", "event", "id", "chat_id", "session_id", "message_id", "target", "path", "node_id")
     named = [event.get(name) for name in names]
     return orjson.dumps([*named, event["event"] == "saved" and event.get("revision")])
 
@@ -159,7 +159,8 @@ def _told(event: Json) -> tuple[str, str]:
         case "shown":
             place = f" with {event['path']}" if event.get("path") else " at its start"
             reader = f", subagent {event['subagent']}" if event.get("subagent") else ""
-            return "shown", f"to {session}{place}{reader}"
+            of_group = "a record of the group, " if "node_id" in event else ""
+            return "shown", f"{of_group}to {session}{place}{reader}"
         case "linked":
             return "linked", f"{event['relation']} {event['target']}, by {session}"
         case "confirmed":

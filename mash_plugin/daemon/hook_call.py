@@ -11,7 +11,7 @@ from mash_plugin.daemon.lanes import Part
 from mash_plugin.daemon.log import place_of
 from mash_plugin.memory.call import Call, Caller
 from mash_plugin.render import context
-from mash_plugin.store.session_rows import CHAT, SessionState
+from mash_plugin.store.session_rows import CHAT, GROUP, SessionState
 from mash_plugin.store.sessions import HookState
 
 if TYPE_CHECKING:  # a hook's first answer needs no transcripts
@@ -53,6 +53,8 @@ class Hook(NamedTuple):
     project: Project | None
     may_capture: bool
     may_recall: bool
+    may_group: bool
+    """Whether what others of the group established may stand beside the person's own."""
     until: float
     """`time.monotonic()` at which the answer leaves with what it has."""
     patient_until: float
@@ -85,10 +87,17 @@ class Hook(NamedTuple):
             )
         return value
 
-    def noted(self, records: parts.Records, chats: list[context.ChatHint], text: str) -> str:
+    def noted(
+        self,
+        records: parts.Records,
+        chats: list[context.ChatHint],
+        text: str,
+        group: context.FromGroup = context.NOTHING_SHARED,
+    ) -> str:
         """The text; what of these stands in it counts as shown to the session (`mash log`)."""
         ids = [r["id"] for r in records if r["id"] in text]
         ids += [f"{CHAT}{c.id}" for c in chats if c.id in text]
+        ids += [shown_as(r) for r in group.records if r["id"] in text]
         if ids:
             state, session_id = self.node.hook_state, self.event.session_id
             state.note_shown(session_id, ids, self.call.now)
@@ -102,6 +111,11 @@ class Hook(NamedTuple):
         new = state.claim_shown(session_id, reader or "", path, ids, self.call.now)
         self.undo.append(partial(state.take_back, session_id, reader or "", path, new))
         return new
+
+
+def shown_as(record: Mapping[str, Any]) -> str:
+    """The name of a group's record among the IDs of what was shown."""
+    return f"{GROUP}{record['node_id']}/{record['id']}"
 
 
 def take_back(undo: Undo) -> None:

@@ -15,7 +15,7 @@ from mash_plugin.memory.call import Call
 from mash_plugin.memory.masking import masking
 from mash_plugin.memory.recall import Ask, recall_for_hook
 from mash_plugin.records.model import Scope
-from mash_plugin.render.context import ChatHint, Elsewhere
+from mash_plugin.render.context import ChatHint, Elsewhere, FromGroup
 
 RECORDS = 3
 PERSONAL = 2
@@ -139,6 +139,20 @@ def personal_records(call: Call) -> Part[Records]:
         return [r for r in found if r["kind"] == "preference" and r["status"] == "current"][
             :PERSONAL
         ]
+
+    return Part(work)
+
+
+def group_records(call: Call, project: Project | None) -> Part[FromGroup]:
+    """What others of the group established in this very repository, as it was last fetched."""
+
+    def work() -> FromGroup:
+        if project is None or project.identity is None:
+            return FromGroup()
+        from mash_plugin.memory.group import group_for_hook  # most have no group
+
+        found, read_at = group_for_hook(call, project.identity)
+        return FromGroup(found, call.now - read_at)
 
     return Part(work)
 

@@ -13,7 +13,7 @@ from mash_plugin.chats.project import Project, project_of
 from mash_plugin.chats.switches import is_denied, switched_off
 from mash_plugin.daemon import clock
 from mash_plugin.daemon import hook_parts as parts
-from mash_plugin.daemon.hook_call import Hook, HookNode, Undo, take_back
+from mash_plugin.daemon.hook_call import Hook, HookNode, Undo, shown_as, take_back
 from mash_plugin.daemon.log import place_of
 from mash_plugin.memory.call import Caller
 from mash_plugin.memory.masking import masking
@@ -99,6 +99,7 @@ def _prepare(
         node.session_ended(event.session_id)
     if node.hook_state.pauses.until(parts.pause_targets(project, event.session_id), now):
         return None
+    may_recall = _may(settings.recall, "recall", off, project, settings.no_recall)
     return Hook(
         node=node,
         host=host,
@@ -109,7 +110,8 @@ def _prepare(
         # Nothing can be saved from a session whose transcript is not read.
         may_capture=may_index
         and _may(settings.capture, "capture", off, project, settings.no_capture),
-        may_recall=_may(settings.recall, "recall", off, project, settings.no_recall),
+        may_recall=may_recall,
+        may_group=may_recall and call.group is not None and "group" not in off,
         until=until,
         patient_until=until - BUDGET_S * PATIENCE,
         undo=undo,
@@ -153,13 +155,15 @@ def _session_start(hook: Hook) -> str:
     wants_personal = hook.may_recall and call.settings.personal_at_start
     personal = parts.personal_records(call) if wants_personal else None
     chats = parts.project_chats(call, hook.project, event.session_id)
-    hook.find([p for p in (records, personal) if p], chats)
+    group = parts.group_records(call, hook.project) if hook.may_group else None
+    hook.find([p for p in (records, personal, group) if p], chats)
     wants_elsewhere = hook.may_recall and call.settings.capture_sessions
     elsewhere = parts.elsewhere(call, hook.project, event.session_id) if wants_elsewhere else None
     found, own, hints = hook.take(records), hook.take(personal) or [], hook.take(chats) or []
+    shared = hook.take(group) or context.NOTHING_SHARED
     if found is None:
         state.note_block(event.session_id, LONG_AGO)
-    return _full_block(hook, found or [], own, hints, hook.take(elsewhere) or [])
+    return _full_block(hook, found or [], own, hints, hook.take(elsewhere) or [], shared)
 
 
 def _full_block(
@@ -168,6 +172,7 @@ def _full_block(
     own: parts.Records,
     hints: list[context.ChatHint],
     elsewhere: list[context.Elsewhere],
+    group: context.FromGroup,
 ) -> str:
     """The block without what another start brings to the same prompt."""
     session, tools = hook.session, hook.host.TOOL_PREFIX
@@ -178,12 +183,13 @@ def _full_block(
     note = ""
     if hook.may_capture and NOTE not in before:
         note = notes.saving(tools, hook.event.session_id, hook.scope)
-    text = context.session_start(records, own, hints, note, tools, elsewhere)
+    group = group._replace(records=[r for r in group.records if shown_as(r) not in before])
+    text = context.session_start(records, own, hints, note, tools, elsewhere, group)
     if NOTE not in before:
         session.told_to_cite_by = "start" if note and note in text else None
     if note and note in text:
         session.shown_since_prompt.add(NOTE)
-    return hook.noted([*records, *own], hints, text)
+    return hook.noted([*records, *own], hints, text, group)
 
 
 def _subagent_start(hook: Hook) -> str:

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from mash_plugin import agents
 from mash_plugin.chats.index import ChatIndex
@@ -16,6 +17,10 @@ from mash_plugin.paths import Paths
 from mash_plugin.store import queries
 from mash_plugin.store.open import open_chats, open_store
 from mash_plugin.store.sessions import HookState
+
+if TYPE_CHECKING:
+    from mash_plugin.group.copies import Copies
+    from mash_plugin.memory.group_copy import GroupMemory
 
 ROOT_VARIABLES = tuple(agent.ROOT_VARIABLE for agent in agents.AGENTS.values())
 """Where the clients of a call keep their transcripts, if not in their own places."""
@@ -37,9 +42,13 @@ class Node:
         self.on_unclean: Callable[[], None] = lambda: None
         self.on_hook_failure: Callable[[str, str], None] = lambda *_: None
         self.on_damaged_record: Callable[[str], None] = lambda _: None
+        self.on_group_asked: Callable[[], None] = self._note_group_asked
+        self.is_group_asked = False
+        """Whether somebody looked for the group's records before the background work began."""
         self._environ = {k: v for k, v in environ.items() if k not in ROOT_VARIABLES}
         self._places: list[dict[str, str]] = [{}]
         self._windows = Windows()
+        self._group: Copies | None = None
         self._roots: tuple[Settings, tuple[dict[str, str], ...], list[tuple[str, str]]] | None = (
             None
         )
@@ -67,15 +76,17 @@ class Node:
     def call(self, caller: Caller, now: int, switches: Mapping[str, str]) -> Call:
         """One request at one moment, under the switches that came with it."""
         self._remember_places(switches)
+        settings = self.settings(switches)
         return Call(
             store=self.store,
             chats=self.chats,
-            settings=self.settings(switches),
+            settings=settings,
             now=now,
             new_id=new_id,
             windows=self._windows,
             caller=caller,
             on_damaged=self.on_damaged_record,
+            group=self._group_memory(settings),
         )
 
     def index_soon(self, agent: str, transcript_path: str) -> None:
@@ -146,6 +157,22 @@ class Node:
             daily(self.store, self.paths.backups, now_ms())
         self._chats_file.close()
         self.store.close()
+
+    def group_copies(self) -> "Copies":
+        """What was fetched of the group's records."""
+        if self._group is None:
+            from mash_plugin.group.copies import Copies  # most have no group
+
+            self._group = Copies(self.paths.group, lambda: self.on_group_asked())
+        return self._group
+
+    def _note_group_asked(self) -> None:
+        self.is_group_asked = True
+
+    def _group_memory(self, settings: Settings) -> "GroupMemory | None":
+        if not settings.group_recall or settings.group_dsn_file is None:
+            return None
+        return self.group_copies().under(settings)
 
     def _is_forgotten(self, source: str, session_id: str) -> bool:
         from mash_plugin.chats.forget import forgotten_test  # no hook waits for this

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from mash_plugin.chats.report import IndexReport, Progress
 from mash_plugin.daemon.clock import now_ms
+from mash_plugin.daemon.group import GroupFetcher
 from mash_plugin.daemon.log import Log
 from mash_plugin.daemon.node import Node
 from mash_plugin.errors import MashError
@@ -35,6 +36,11 @@ PURGE_EVERY_S = 60.0
 """How often it is asked whether a hidden record has had its day."""
 SCRUB_AGAIN_S = 1.0
 """The pause before deleted text is scrubbed; twice as long each time a reader is in the way."""
+GROUP_AFTER_S = 7.0
+GROUP_EVERY_S = 60.0
+"""How often it is asked whether copies of the group's records are to be fetched or removed."""
+GROUP_SOON_S = 0.2
+"""Fetching at once would slow the answer of the hook that looked for them."""
 SESSIONS_EVERY_S = 60.0
 """How often it is asked which sessions have ended or rest."""
 BACKUP_EVERY_S = 10 * 60
@@ -62,6 +68,7 @@ class _Due:
     backup: float
     rules: float
     sessions: float
+    group: float
     scrub: float = 0.0
     """At once: a process that was killed may have left deleted text behind."""
     scrub_pause: float = SCRUB_AGAIN_S
@@ -85,15 +92,26 @@ class Workers:
             backup=now + 5.0,
             rules=now + RULES_AFTER_S,
             sessions=now + SESSIONS_AFTER_S,
+            group=now + (GROUP_SOON_S if node.is_group_asked else GROUP_AFTER_S),
         )
         self._bridge: Bridge | None = None
+        self._group = GroupFetcher(node, log)
         self._has_forgotten = False
+        self._regular: tuple[tuple[str, float, Callable[[], None]], ...] = (
+            ("purge", PURGE_EVERY_S, self._purge),  # before the backup, which would keep the text
+            ("backup", BACKUP_EVERY_S, self._back_up),
+            ("sessions", SESSIONS_EVERY_S, self._capture_sessions),
+            ("group", GROUP_EVERY_S, self._group.look_after),
+            ("checkpoint", CHECKPOINT_EVERY_S, node.checkpoint),
+        )
+        """What is to be done again and again, the first that is due first."""
         self._changed = threading.Condition()
         self._is_closed = False
         self._is_working = False
         node.on_transcript = self._transcript_grew
         node.on_hook_state = self._state_changed
         node.on_unclean = self._scrub_soon
+        node.on_group_asked = self._group_soon
         self._due.transcripts.update(dict.fromkeys(node.grown))
         self._state_changed()
         self._thread = threading.Thread(target=self._run, name="background", daemon=True)
@@ -146,6 +164,11 @@ class Workers:
             self._due.scrub = min(self._due.scrub, soon)
             self._changed.notify()
 
+    def _group_soon(self) -> None:
+        with self._changed:
+            self._due.group = min(self._due.group, time.monotonic() + GROUP_SOON_S)
+            self._changed.notify()
+
     def _run(self) -> None:
         with suppress(OSError, AttributeError):
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 10)
@@ -180,24 +203,16 @@ class Workers:
         if now >= due.index:
             due.index = now + INDEX_EVERY_S
             return "index", self._index_all
-        if now >= due.purge:  # before the backup, which would keep the text
-            due.purge = now + PURGE_EVERY_S
-            return "purge", self._purge
-        if now >= due.backup:
-            due.backup = now + BACKUP_EVERY_S
-            return "backup", self._back_up
-        if now >= due.sessions:
-            due.sessions = now + SESSIONS_EVERY_S
-            return "sessions", self._capture_sessions
-        if now >= due.checkpoint:
-            due.checkpoint = now + CHECKPOINT_EVERY_S
-            return "checkpoint", self._node.checkpoint
+        for name, every_s, work in self._regular:
+            if now >= getattr(due, name):
+                setattr(due, name, now + every_s)
+                return name, work
         return "", None
 
     def _wait_s(self) -> float:
         due = self._due
         soonest = min(due.index, due.checkpoint, due.purge, due.backup, due.rules, due.scrub)
-        soonest = min(soonest, due.sessions, due.state or soonest)
+        soonest = min(soonest, due.sessions, due.group, due.state or soonest)
         if due.transcripts:
             soonest = min(soonest, due.transcripts_from)
         return max(0.01, soonest - time.monotonic())

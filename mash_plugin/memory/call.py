@@ -2,12 +2,15 @@
 
 from collections.abc import Callable
 from time import sleep
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from mash_plugin.chats.index import ChatIndex
 from mash_plugin.config import Settings
 from mash_plugin.memory.windows import Windows
 from mash_plugin.store.sqlite import Database
+
+if TYPE_CHECKING:
+    from mash_plugin.memory.group_copy import GroupMemory
 
 
 class Caller(NamedTuple):
@@ -33,3 +36,5 @@ class Call(NamedTuple):
     """How to wait for a host that has not written its newest line yet."""
     on_damaged: Callable[[str], None] = lambda _: None
     """Logs the ID of a record that does not fit its checksum; its text is never shown."""
+    group: "GroupMemory | None" = None
+    """What others of the group established; None where the person did not ask for it."""

@@ -9,7 +9,7 @@ from mash_plugin.store.log import Event, list_events
 from mash_plugin.store.records import Head, get_head, load_head, load_revision
 from mash_plugin.store.sqlite import Connection
 
-CHAT = "chat:"
+CHAT, GROUP = "chat:", "group:"
 Json = dict[str, Any]
 
 
@@ -46,6 +46,8 @@ class _Told:
             if self._denied.has_chat_id(chat_id):
                 return None
             told["chat_id"] = chat_id
+        elif one.id.startswith(GROUP):
+            told["node_id"], _, told["id"] = one.id.removeprefix(GROUP).rpartition("/")
         elif one.id:
             head = self._head(one.id)
             if head is not None and self._denied.has_scope(head.scope_kind, head.scope_value):

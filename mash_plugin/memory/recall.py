@@ -13,7 +13,7 @@ from mash_plugin.memory.masking import masking
 from mash_plugin.memory.scopes import known_chat, scope_of
 from mash_plugin.memory.start_order import RevisionOf, naming, start_order
 from mash_plugin.memory.windows import Files, Window, review_window
-from mash_plugin.records.budget import Outcome, pack
+from mash_plugin.records.budget import Outcome, pack, size_of
 from mash_plugin.records.model import Revision, Scope
 from mash_plugin.records.ranking import Placed, StartBoosts, rank_records
 from mash_plugin.records.suspicion import reads_like_instruction
@@ -76,10 +76,22 @@ def recall_records(call: Call, request: dict[str, Any]) -> Item:
         file=file,
         include_review=request["include_review"],
     )
+    if request.get("include_group"):
+        return _with_group(call, ask)
     packet = recall(call, ask).packet
     if scope.kind == "chat" and not packet["records"]:
         known_chat(call.chats, scope.value)
     return packet
+
+
+def _with_group(call: Call, ask: Ask) -> Item:
+    """One's own records first; in the room that they leave, those of others, apart."""
+    from mash_plugin.memory.group import filled, group_part  # most have no group
+
+    part, items = group_part(call, ask.scopes[0].value, ask.terms, ask.file)
+    room = ask.byte_budget - len(',"group":')
+    packet = recall(call, ask._replace(byte_budget=room - size_of(part))).packet
+    return {**packet, "group": filled(part, items, room - size_of(packet))}
 
 
 def recall_for_hook(call: Call, ask: Ask) -> list[Item]:

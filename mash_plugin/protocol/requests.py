@@ -104,6 +104,9 @@ class RecallRequest(Request):
         False, description="Also stale, inactive and conflicted records, labelled."
     )
     include_personal: bool = False
+    include_group: bool = Field(
+        False, description="Also up to two of what others of the group established here."
+    )
     file: FilePath | None = Field(
         None, description='A path relative to the project root, such as "src/main.rs".'
     )
@@ -112,6 +115,8 @@ class RecallRequest(Request):
     def _file_needs_a_project(self) -> "RecallRequest":
         if self.file is not None and self.scope.kind not in ("repository", "local_project"):
             raise combination("file needs a scope of kind repository or local_project")
+        if self.include_group and self.scope.kind != "repository":
+            raise combination("include_group needs a scope of kind repository")
         return self
 
 

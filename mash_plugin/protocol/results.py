@@ -90,10 +90,19 @@ class Receipt(Result):
     warnings: list[str] | None = None
 
 
+class FromGroup(Result):
+    records: list[Item] = Field(max_length=2)
+    read_at: int | None = Field(None, description="How old this copy is: when it was fetched.")
+    note: str | None = Field(None, description="Why nothing can be told of the group.")
+
+
 class Packet(Result):
     records: list[Item]
     truncated: bool
     scan_limited: bool
+    group: FromGroup | None = Field(
+        None, description="Only with include_group: the word of others, not of this person."
+    )
 
 
 class Details(Result):

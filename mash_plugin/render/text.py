@@ -69,6 +69,17 @@ def local_date(at_ms: object) -> str:
     )
 
 
+def ago(age_ms: int) -> str:
+    """How old something is, in its largest unit: "under a minute", "5 min", "3 h", "2 days"."""
+    minutes = age_ms // 60_000
+    if minutes < 1:
+        return "under a minute"
+    if minutes < 60:
+        return f"{minutes} min"
+    hours = minutes // 60
+    return f"{hours} h" if hours < 48 else f"{hours // 24} days"
+
+
 def fit_lines(lines: list[str], budget: int) -> list[str]:
     """The lines that fit into a budget of bytes, in their order."""
     kept = []

@@ -5,9 +5,9 @@ from typing import Literal, NamedTuple
 from mash_plugin.store import queries
 from mash_plugin.store.sqlite import Connection, Params
 
-CHAT = "chat:"
+CHAT, GROUP = "chat:", "group:"
 Shown = tuple[str, str, str]
-"""(reader, path, ID of a record or `chat:ID`)"""
+"""(reader, path, ID of a record, `chat:ID` or `group:NODE/ID`)"""
 
 _sql = queries.load("sessions")
 
