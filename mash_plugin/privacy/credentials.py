@@ -23,8 +23,8 @@ PATTERN_CHARS, MOST_PATTERNS = 1_000, 100
 SHORT_CHARS = 16_000
 """Up to here a text does not load RE2, which takes 20 ms: a hook's answer waits for it."""
 EXTRA_KIND = "a match of [privacy] extra_patterns"
-_NAMED = [form for form in FORMATS if form.literals and not form.is_word]
-_WORDS = [form for form in FORMATS if form.literals and form.is_word]
+_NAMED = [(lit, form) for form in FORMATS if not form.is_word for lit in form.literals]
+_WORDS = [(lit, form) for form in FORMATS if form.is_word for lit in form.literals]
 _WITHOUT_LITERALS = [form for form in FORMATS if not form.literals]
 _EMPTY_PROBES = (b"", b"a", b" a b\n", "é-1".encode())
 Tries = Iterator[int]
@@ -104,13 +104,13 @@ def _likely(text: str) -> list[Format]:
     low = text.lower()
     # Quotation marks end a word too: the lines of a hook are JSON, and hold IDs.
     words = [word for word in low.replace('"', " ").split() if len(word) >= SHORTEST_WORD]
-    likely = [form for form in _NAMED if any(literal in low for literal in form.literals)]
+    likely = [form for literal, form in _NAMED if literal in low]
     if words:
         low = " ".join(words)
-        likely += [form for form in _WORDS if any(literal in low for literal in form.literals)]
+        likely += [form for literal, form in _WORDS if literal in low]
         if any(len(word) >= WORD_CHARS for word in words):
             likely += _WITHOUT_LITERALS
-    return likely
+    return list(dict.fromkeys(likely))
 
 
 @cache
