@@ -30,6 +30,8 @@ from mash_plugin.tokens import words
 Json = dict[str, Any]
 WORDS = 8
 COUNTED_KEPT = 16
+MOST_ROWS = 2_000
+"""So many that are found are picked out one by one; of more, the newest are soon met."""
 LINKS_OF_ONE = 24
 NODES = 32
 FACETS = ("kind", "state", "review", "decided_by")
@@ -47,16 +49,19 @@ def view_records(call: Call, request: Json) -> Json:
     limit, after = request["limit"], request.get("after")
     with call.store.reading() as db:
         cursor = (after["at"], after["id"]) if after else None
-        heads = browse.page(db, filters, cursor, call.now, limit + 1)
+        groups = [g for g in _groups(call, db, filters) if _is_shown(denied, g)]
+        fitting = [g for g in groups if _fits(g, filters)]
+        total = sum(g.records for g in fitting)
+        rows = _rows(fitting, total)
+        heads = browse.page(db, filters, cursor, call.now, limit + 1, rows) if total else []
         shown = [h for h in heads[:limit] if not denied.has_scope(h.scope_kind, h.scope_value)]
         items = list(_items(call, db, shown))
-        groups = [g for g in _groups(call, db, filters) if _is_shown(denied, g)]
         contradicting = _groups(call, db, filters._replace(is_conflicted=True))
     last = heads[limit - 1] if len(heads) > limit else None
     return {
         "records": items,
         "next": {"at": last.recorded_at, "id": last.id} if last else None,
-        "total": sum(g.records for g in groups if _fits(g, filters)),
+        "total": total,
         "counts": {
             **_counts(groups, filters),
             "conflicted": sum(
@@ -164,8 +169,19 @@ def _filters(request: Json) -> Filters:
 
 def _groups(call: Call, db: Connection, filters: Filters) -> list[Group]:
     key = f"groups {filters.words} {'conflicted' if filters.is_conflicted else ''}"
-    found: list[Group] = _kept(call, db, key, lambda: browse.groups(db, filters, call.now))
+
+    def count() -> list[Group]:
+        found = browse.groups(db, filters, call.now)
+        return [g._replace(rows=None) if g.records > MOST_ROWS else g for g in found]
+
+    found: list[Group] = _kept(call, db, key, count)
     return found
+
+
+def _rows(groups: list[Group], total: int) -> str | None:
+    """The rows of these groups, where they are known and few."""
+    known = [group.rows for group in groups if group.rows]
+    return ",".join(known) if total <= MOST_ROWS and len(known) == len(groups) else None
 
 
 def _kept(call: Call, db: Connection, key: str, count: Callable[[], Any]) -> Any:  # noqa: ANN401

@@ -38,18 +38,28 @@ class Group(NamedTuple):
     scope_kind: str
     scope_value: str
     records: int
+    rows: str | None = None
+    """Which these are, with commas between; only under words or conflicts."""
 
 
 def page(
-    db: Connection, filters: Filters, after: tuple[int, str] | None, now: int, count: int
+    db: Connection,
+    filters: Filters,
+    after: tuple[int, str] | None,
+    now: int,
+    count: int,
+    among: str | None = None,
 ) -> list[Head]:
-    """The heads that follow a cursor (when recorded, ID), the newest first."""
+    """The heads that follow a cursor (when recorded, ID), the newest first.
+
+    `among`: the rows that hold the words and contradict, where they are known.
+    """
     at, record_id = after or (NEWEST, "")
     scope = filters.scope
     rows = db.all(
-        _SQL.page,
+        _SQL.page if among is None else _SQL.page_among,
         {
-            **_looked_for(filters, now),
+            **(_looked_for(filters, now) if among is None else {"rows": f"[{among}]"}),
             "at": at,
             "id": record_id,
             "kind": filters.kind,
@@ -124,4 +134,5 @@ def _decider(kind: str, decided_by: str | None) -> str | None:
 
 def _looked_for(filters: Filters, now: int) -> dict[str, object]:
     words = compact_json(list(filters.words)) if filters.words else None
-    return {"words": words, "conflicted": filters.is_conflicted, "now": now}
+    longest = max(filters.words, key=len, default="")
+    return {"words": words, "longest": longest, "conflicted": filters.is_conflicted, "now": now}

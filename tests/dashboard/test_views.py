@@ -7,9 +7,9 @@ import pytest
 
 from mash_plugin.daemon.browse import view_chat, view_chats
 from mash_plugin.daemon.latency import Latency
+from mash_plugin.memory import browse
 from mash_plugin.memory.browse import view_days, view_graph, view_records
 from mash_plugin.protocol import commands, validate
-from mash_plugin.store import queries
 from tests.conftest import CHOICE, SHOP, Memory, Shop
 
 Json = dict[str, Any]
@@ -152,8 +152,64 @@ def test_latencies_fall_into_columns() -> None:
     assert latency.told() == {"prompt-submit": [2, 1, 0, 0, 0, 0, 0, 0, 1]}
 
 
-def test_counts_are_read_off_an_index_in_its_order(memory: Memory) -> None:
-    groups = queries.load("browse").groups
+COUNTED = """
+SELECT kind, state, review, coalesce(decided_by, ''), evidence_stale, scope_kind, scope_value,
+  count(*) FROM records WHERE hidden_at IS NULL GROUP BY 1, 2, 3, 4, 5, 6, 7 ORDER BY 1, 2, 3, 4,
+  5, 6, 7
+"""
+KEPT = "SELECT * FROM record_counts ORDER BY 1, 2, 3, 4, 5, 6, 7"
+
+
+@pytest.mark.spec("R-165")
+def test_the_kept_counts_are_those_of_the_records_after_any_change(
+    memory: Memory, shop: Shop
+) -> None:
+    changes = (
+        "UPDATE records SET state = 'withdrawn', retired = 1 WHERE head_revision = 1 AND rowid < 3",
+        "UPDATE records SET hidden_at = 5 WHERE rowid IN (1, 4)",
+        "UPDATE records SET evidence_stale = 1",  # of hidden ones too
+        "UPDATE records SET scope_kind = 'chat', scope_value = 'c' WHERE rowid IN (3, 4)",
+        "UPDATE records SET review = review, state = state",
+        "UPDATE records SET hidden_at = NULL WHERE rowid = 4",
+        "DELETE FROM records WHERE rowid IN (1, 2)",
+        "DELETE FROM records",
+    )
+    for number in range(3):
+        memory.established(f"Use {number} queues.")
+        memory.candidate(f"Perhaps {number}.", scope={"kind": "personal"})
+    for change in changes:
+        with memory.call.store.writing() as db:
+            assert db.all(KEPT) == db.all(COUNTED) != []
+            db.run(change)
     with memory.call.store.reading() as db:
-        steps = [row[3] for row in db.raw.execute(f"EXPLAIN QUERY PLAN {groups}")]
-    assert steps == ["SCAN records USING COVERING INDEX records_groups"]
+        assert db.all(KEPT) == []
+
+
+@pytest.mark.spec("R-165")
+def test_what_holds_words_is_found_alike_however_much_of_it_there_is(
+    memory: Memory, shop: Shop, view: View, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(12):
+        memory.established(f"Queue {number} holds {'red' if number % 2 else 'green'} work.")
+    asked = (
+        {"text": "queue red"},
+        {"text": "que gre", "review": "established"},
+        {"text": "red", "review": "candidate"},
+    )
+
+    def pages() -> list[Json]:
+        found = []
+        for request in asked:
+            first = view("view_records", limit=4, **request)
+            after = {"after": first["next"]} if first["next"] else {}
+            found += [first, view("view_records", limit=4, **request, **after)]
+        return found
+
+    few = pages()
+    assert [(page["total"], len(page["records"])) for page in few] == [
+        *[(6, 4), (6, 2)] * 2,
+        *[(0, 0)] * 2,
+    ]
+    monkeypatch.setattr(browse, "MOST_ROWS", 0)
+    browse._counted.clear()
+    assert pages() == few

@@ -53,9 +53,6 @@ CREATE INDEX records_end ON records(owner_id, scope_kind, scope_value, valid_unt
   WHERE valid_until IS NOT NULL;
 CREATE INDEX records_list ON records(recorded_at DESC, record_id, hidden_at, scope_kind,
   scope_value, kind, state, review, decided_by, evidence_stale);
--- Counts of every filter, read off in the order of the groups.
-CREATE INDEX records_groups ON records(kind, state, review, decided_by, evidence_stale, scope_kind,
-  scope_value, hidden_at);
 CREATE INDEX records_kind ON records(owner_id, scope_kind, scope_value, kind, recorded_at DESC, record_id);
 CREATE INDEX records_hidden ON records(hidden_at) WHERE hidden_at IS NOT NULL;
 
@@ -155,6 +152,40 @@ CREATE TRIGGER links_changed AFTER UPDATE ON links
   BEGIN UPDATE record_version SET version = version + 1; END;
 CREATE TRIGGER links_removed AFTER DELETE ON links
   BEGIN UPDATE record_version SET version = version + 1; END;
+
+-- How many records in sight share what filters tell apart: kept, since counting takes longer than
+-- a page may. What no record has any more has no row: nothing of a forgotten scope stays.
+CREATE TABLE record_counts (
+  kind TEXT NOT NULL, state TEXT NOT NULL, review TEXT NOT NULL,
+  decided_by TEXT NOT NULL,               -- '' where the record does not say
+  evidence_stale INTEGER NOT NULL,
+  scope_kind TEXT NOT NULL, scope_value TEXT NOT NULL,
+  records INTEGER NOT NULL CHECK (records >= 0),
+  PRIMARY KEY (kind, state, review, decided_by, evidence_stale, scope_kind, scope_value))
+  STRICT, WITHOUT ROWID;
+CREATE INDEX record_counts_none ON record_counts(records) WHERE records = 0;
+CREATE TRIGGER counts_added AFTER INSERT ON records WHEN NEW.hidden_at IS NULL BEGIN
+  INSERT INTO record_counts VALUES (NEW.kind, NEW.state, NEW.review, coalesce(NEW.decided_by, ''),
+    NEW.evidence_stale, NEW.scope_kind, NEW.scope_value, 1)
+  ON CONFLICT DO UPDATE SET records = records + 1; END;
+CREATE TRIGGER counts_left AFTER UPDATE OF kind, state, review, decided_by, evidence_stale,
+  scope_kind, scope_value, hidden_at ON records WHEN OLD.hidden_at IS NULL BEGIN
+  UPDATE record_counts SET records = records - 1
+  WHERE (kind, state, review, decided_by, evidence_stale, scope_kind, scope_value)
+    = (OLD.kind, OLD.state, OLD.review, coalesce(OLD.decided_by, ''), OLD.evidence_stale,
+    OLD.scope_kind, OLD.scope_value);
+  DELETE FROM record_counts WHERE records = 0; END;
+CREATE TRIGGER counts_joined AFTER UPDATE OF kind, state, review, decided_by, evidence_stale,
+  scope_kind, scope_value, hidden_at ON records WHEN NEW.hidden_at IS NULL BEGIN
+  INSERT INTO record_counts VALUES (NEW.kind, NEW.state, NEW.review, coalesce(NEW.decided_by, ''),
+    NEW.evidence_stale, NEW.scope_kind, NEW.scope_value, 1)
+  ON CONFLICT DO UPDATE SET records = records + 1; END;
+CREATE TRIGGER counts_removed AFTER DELETE ON records WHEN OLD.hidden_at IS NULL BEGIN
+  UPDATE record_counts SET records = records - 1
+  WHERE (kind, state, review, decided_by, evidence_stale, scope_kind, scope_value)
+    = (OLD.kind, OLD.state, OLD.review, coalesce(OLD.decided_by, ''), OLD.evidence_stale,
+    OLD.scope_kind, OLD.scope_value);
+  DELETE FROM record_counts WHERE records = 0; END;
 
 CREATE TABLE receipts (
   owner_id TEXT NOT NULL REFERENCES owners(owner_id),
