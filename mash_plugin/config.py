@@ -8,7 +8,7 @@ from mash_plugin.errors import InvalidArgument, plain_reason
 OFF_WORDS = frozenset({"off", "0", "false", "no"})
 ON_WORDS = frozenset({"on", "1", "true", "yes"})
 SWITCHES = ("MASH_RECORD_CAPTURE", "MASH_RECORD_RECALL", "MASH_FILE_RECALL", "MASH_INTERNAL")
-MARKER_SWITCHES = ("capture", "recall", "index")
+MARKER_SWITCHES = ("capture", "recall", "index", "group")
 EXTENTS = ("established", "all", "nothing")
 """How much of a project is published to the group."""
 MARKER_FAULTS = 5
@@ -153,7 +153,7 @@ def check_settings(config_file: str) -> None:
 def read_marker(text: str) -> tuple[frozenset[str], tuple[str, ...]]:
     """What a project's `.mash` file switches off, and which of its lines are not clear.
 
-    Empty, or with a line `off`: all of capture, recall and index. Else lines `key = off`;
+    Empty, or with a line `off`: all of capture, recall, index and group. Else lines `key = off`;
     `#` begins a comment, and no line can switch anything on. A line that is none of these
     switches everything off: nobody can tell what it was meant to keep private.
     """
@@ -168,7 +168,7 @@ def read_marker(text: str) -> tuple[frozenset[str], tuple[str, ...]]:
         key, shown = name.lower(), repr(line[:MARKER_FAULT_CHARS])
         if not equals or key not in MARKER_SWITCHES:
             off.update(MARKER_SWITCHES)
-            known = "off, capture = off, recall = off, index = off"
+            known = ", ".join(("off", *(f"{name} = off" for name in MARKER_SWITCHES)))
             faults.append(f"{shown} is none of {known}, so everything counts as off")
         elif not is_on(value):
             off.add(key)
@@ -236,12 +236,13 @@ def _value_warnings(name: str, kind: str, value: object) -> Iterator[str]:
         if fault := _value_fault(name, kind, value):
             yield f"{name} = {value!r} {fault}"
         return
+    effect = "so that nothing is published" if name.startswith("group.") else "and does nothing"
     if not isinstance(value, (str, list)):
-        yield f"{name} = {value!r} must be a list of texts and does nothing"
+        yield f"{name} = {value!r} must be a list of texts {effect}"
         return
-    for entry in [value] if isinstance(value, str) else value:
+    for entry in _listed(value):
         if not isinstance(entry, str):
-            yield f"{name}: {entry!r} is no text and does nothing"
+            yield f"{name}: {entry!r} is no text {effect}"
         elif kind != "texts" and (fault := _entry_fault(entry, kind)):
             yield f"{name}: {entry!r} {fault}"
 

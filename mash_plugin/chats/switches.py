@@ -21,11 +21,22 @@ LISTS = {
 """What is off → the list under [projects] that says so."""
 
 
+def list_name(what: str) -> str:
+    """The list of the settings that switches one thing off."""
+    return "[group] never" if what == "group" else f"[projects] {LISTS[what]}"
+
+
+def entries_of(what: str, settings: Settings) -> tuple[str, ...]:
+    """The projects that this list names."""
+    entries = settings.group_never if what == "group" else getattr(settings, LISTS[what])
+    return tuple(entries)
+
+
 class Off(NamedTuple):
     """One thing that is off in a project."""
 
     what: str
-    """everything, capture, recall or index."""
+    """everything, capture, recall, index or group."""
     why: str
     """The switch and the file that it stands in."""
 
@@ -64,11 +75,23 @@ def what_is_off(project: Project | None, settings: Settings) -> list[Off]:
         entry = next((entry for entry in entries if is_denied(project, (entry,))), None)
         if entry is not None:
             found.append(Off(what, f"[projects] {name} in {settings.file} names {entry}"))
+    found += _kept_back(project, settings)
     for root in dict.fromkeys((project.root, project.place)):
         off = marker_at(root)[0]
         why = f"{os.path.join(root, MARKER)} says so"
-        found += [Off(what, why) for what in LISTS if what in off]
-    return found
+        found += [Off(what, why) for what in MARKER_SWITCHES if what in off]
+    # Nobody is told of groups who has none.
+    return [off for off in found if off.what != "group" or settings.group_dsn_file is not None]
+
+
+def _kept_back(project: Project, settings: Settings) -> list[Off]:
+    """Why nothing of a project goes to the group, as far as the settings say."""
+    never = next((e for e in settings.group_never if is_denied(project, (e,))), None)
+    if never is not None:
+        return [Off("group", f"[group] never in {settings.file} names {never}")]
+    if settings.group_only and not is_denied(project, settings.group_only):
+        return [Off("group", f"[group] only in {settings.file} names others alone")]
+    return []
 
 
 def why_unread(project: Project | None, settings: Settings) -> Off | None:
@@ -84,13 +107,15 @@ def list_faults(settings: Settings) -> list[str]:
     and patterns that cannot be used.
     """
     faults = pattern_faults(settings.extra_patterns)
-    for name in LISTS.values():
-        for entry in getattr(settings, name):
+    lists = {f"projects.{name}": getattr(settings, name) for name in LISTS.values()}
+    lists |= {"group.never": settings.group_never, "group.only": settings.group_only}
+    for name, entries in lists.items():
+        for entry in entries:
             folder = named_folder(entry) if entry.startswith(("/", "~")) else None
             project = project_of(folder) if folder else None
             if project is not None and project.root != folder:
                 fault = f"lies inside the project {project.root} and does nothing: name that one"
-                faults.append(f"projects.{name}: {entry!r} {fault}")
+                faults.append(f"{name}: {entry!r} {fault}")
     return faults
 
 

@@ -20,6 +20,7 @@ PARTS = {
     "index": "reading its chats",
     "capture": "saving",
     "recall": "recalling its records",
+    "group": "publishing to the group",
 }
 _ON = {True: "on", False: "off"}
 
@@ -68,7 +69,10 @@ def _told(folder: str, settings: Settings) -> Json:
 def _why_off(project: Project | None, settings: Settings) -> dict[str, list[str]]:
     """Each part with every reason that it is off; it works where there is none."""
     found = what_is_off(project, settings)
-    why = {part: [off.why for off in found if off.what in (part, "everything")] for part in PARTS}
+    parts = [part for part in PARTS if part != "group" or settings.group_dsn_file is not None]
+    why = {part: [off.why for off in found if off.what in (part, "everything")] for part in parts}
+    if settings.group_publish == "nothing" and "group" in why:
+        why["group"].append("[group] publish is nothing")
     if why["index"]:
         why["capture"].append("its chats are not read, so no quote can be checked")
     for part, is_on, name in (
@@ -90,6 +94,7 @@ def _show(told: Mapping[str, Any]) -> None:
     rows = [
         (name, _ON[told["parts"][part]["is_on"]], lines_of(*told["parts"][part]["why"]))
         for part, name in PARTS.items()
+        if part in told["parts"]
     ]
     print_table(rows, ("What", "", "Why"))
     for name, entries in told["lists"].items():

@@ -8,8 +8,9 @@ from typing import Literal
 from mash_plugin.chats.project import Project, project_of, shared_place
 from mash_plugin.chats.reading import Chat, chat_of, places_of
 from mash_plugin.chats.switches import (
-    LISTS,
+    entries_of,
     is_denied,
+    list_name,
     named_folder,
     switched_off,
     what_is_off,
@@ -20,7 +21,7 @@ from mash_plugin.errors import RecordsDisabled
 from mash_plugin.memory.call import Call
 from mash_plugin.records.model import Scope
 
-Switch = Literal["capture", "recall", "index"]
+Switch = Literal["capture", "recall", "index", "group"]
 _MEANS: dict[Switch | None, str] = {
     None: "nothing of it is shown or saved. Nothing was deleted either; only the person should"
     " change that list.",
@@ -28,6 +29,7 @@ _MEANS: dict[Switch | None, str] = {
     "recall": "no record of it is recalled. Only the person should change that.",
     "index": "its chats are not read, and what was read before is neither shown nor cited. Only the"
     " person should change that; `mash forget-project` removes what was read.",
+    "group": "nothing of it is published to the group. Only the person should change that.",
 }
 
 
@@ -42,7 +44,8 @@ class Denied:
         self._what = what
         self._entries = call.settings.deny
         if what is not None:
-            self._entries += getattr(call.settings, LISTS[what])
+            self._entries += entries_of(what, call.settings)
+        self._only = call.settings.group_only if what == "group" else ()
         self._known: dict[tuple[str, str], bool] = {}
 
     def has_scope(self, kind: str, value: str) -> bool:
@@ -61,17 +64,18 @@ class Denied:
         path, identity = chat.project_path or "", chat.repository_identity
         key = ("chat at", f"{path}\n{identity}")
         if key not in self._known:
-            is_off = self._has_project(_at(path, identity))
+            place = _at(path, identity)
+            is_off = self._has_project(place) or not self._is_chosen(place)
             self._known[key] = is_off or (identity is not None and self._has_identity(identity))
         return self._known[key]
 
     def has_chat_id(self, chat_id: str) -> bool:
-        """The same for a chat by its ID; an unknown one is not left out."""
+        """The same for a chat by its ID; an unknown one is left out of publication alone."""
         if self._is_nothing_off:
             return False
         with self._call.chats.database.reading() as db:
             chat = chat_of(db, chat_id)
-        return chat is not None and self.has_chat(chat)
+        return self._what == "group" if chat is None else self.has_chat(chat)
 
     def refuse_scope(self, scope: Scope) -> None:
         """Raise RecordsDisabled for a scope that is left out."""
@@ -92,8 +96,8 @@ class Denied:
         if why:
             where = f"the settings ({why[0]})"
         elif self._what is not None:
-            where = f"[projects] {LISTS[self._what]} or deny in {settings.file}"
-            where += ", or by a .mash file of that project"
+            where = f"{list_name(self._what)} or [projects] deny in {settings.file},"
+            where += " or by a .mash file of that project"
         return RecordsDisabled(f"The {what} is left out by {where}: {_MEANS[self._what]}")
 
     @property
@@ -116,9 +120,18 @@ class Denied:
         """Whether a repository is named, or its clones are left out and none is left."""
         key = ("repository", identity)
         if key not in self._known:
-            is_named = is_denied(Project("", identity), self._entries)
+            place = Project("", identity)
+            is_named = is_denied(place, self._entries) or not self._is_chosen(place)
             self._known[key] = is_named or self._has_all_clones(identity)
         return self._known[key]
+
+    def _is_chosen(self, place: Project) -> bool:
+        """Whether it is among those that alone take part; all do where none is named."""
+        if not self._only or is_denied(place, self._only):
+            return True
+        folders = [named_folder(entry) for entry in self._only if entry.startswith(("/", "~"))]
+        projects = map(project_of, folders)
+        return place.identity is not None and place.identity in {p.identity for p in projects if p}
 
     def _has_all_clones(self, identity: str) -> bool:
         paths = [entry for entry in self._entries if entry.startswith(("/", "~"))]
@@ -135,7 +148,9 @@ class Denied:
                 seen.add(place)
                 if self._has_project(_at(place)):
                     is_left_out = True
-                elif os.path.isdir(place):  # nearly always the first one
+                    if self._what == "group":  # what is said once is known to all
+                        return True
+                elif self._what != "group" and os.path.isdir(place):  # nearly always the first one
                     return False
         return is_left_out
 

@@ -260,7 +260,7 @@ def test_a_star_is_no_pattern_anywhere_else() -> None:
         assert not is_denied(project, [entry]), entry
 
 
-ALL = {"capture", "recall", "index"}
+ALL = {"capture", "recall", "index", "group"}
 
 
 @pytest.mark.parametrize(
@@ -275,7 +275,8 @@ ALL = {"capture", "recall", "index"}
         ("capture=0\r\nindex = no\r\n", {"capture", "index"}),
         ('recall = "False"  # quiet\nindex=0', {"recall", "index"}),
         ("Capture = Off", {"capture"}),
-        ("capture = on\nrecall = yes\nindex = true\n", set()),
+        ("group = off\n", {"group"}),
+        ("capture = on\nrecall = yes\nindex = true\ngroup = on\n", set()),
     ],
 )
 def test_a_marker_file_only_switches_off(tmp_path: Path, text: str, off: set[str]) -> None:
