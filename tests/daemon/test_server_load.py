@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from mash_plugin import client, wire
-from mash_plugin.errors import TooLarge
-from tests.support.daemons import Place, event
+from mash_plugin.errors import DaemonUnavailable, TooLarge
+from tests.support.daemons import Place, event, impostor
 from tests.support.polling import eventually
 
 
@@ -81,6 +81,25 @@ def test_too_long_a_request_is_told_so_and_not_kept(place: Place) -> None:
             connection.sendall(b'{"' + b"x" * (wire.TOOL_LIMIT + 2))
         reply = json.loads(connection.recv(1 << 16))
     assert reply["error"]["code"] == "too_large"
+
+
+def test_a_reply_without_end_is_left(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client, "REPLY_LIMIT", 1 << 20)
+    sent: list[int] = []
+
+    def send_without_end(connection: socket.socket) -> None:
+        sent.append(0)
+        with suppress(OSError):
+            while sent[-1] < 64 << 20:
+                sent[-1] += connection.send(b"x" * (1 << 16))
+
+    with (
+        impostor(place, send_without_end),
+        pytest.raises(DaemonUnavailable, match="ended before its reply"),
+    ):
+        place.call("ping", start=False)
+    assert len(sent) == 2  # asked once more, and no more
+    assert max(sent) < 8 << 20
 
 
 def test_a_daemon_without_descriptors_recovers_when_some_are_free(place: Place) -> None:

@@ -2,11 +2,12 @@
 
 import json
 import os
+import socket
 from pathlib import Path
 
 import pytest
 
-from tests.support.daemons import NAMES, SESSION_START, Place, event
+from tests.support.daemons import NAMES, SESSION_START, Place, event, impostor
 
 DEEP = b'{"a":' * 100_000 + b"1" + b"}" * 100_000
 BODIES = {
@@ -118,6 +119,22 @@ def test_words_of_any_script_pass_in_odd_locales(served: Place, locale: dict[str
         assert served.hook("prompt-submit", text, environment=locale).is_harmless()
     start = event("SessionStart", source="compact", session_id="odd", cwd="/用户/é")
     assert json.loads(served.hook("session-start", start, environment=locale).out)
+
+
+@pytest.mark.parametrize("prompt", ["x" * (5 << 20), "é" * (2 << 20)])
+def test_no_more_than_a_megabyte_of_a_prompt_is_sent(place: Place, prompt: str) -> None:
+    sizes: list[int] = []
+
+    def read_all(connection: socket.socket) -> None:
+        size = 0
+        while chunk := connection.recv(1 << 16):
+            size += len(chunk)
+        sizes.append(size)
+
+    with impostor(place, read_all) as heard:
+        assert place.hook("prompt-submit", event("UserPromptSubmit", prompt=prompt)).is_harmless()
+    [size], [first] = sizes, heard
+    assert 1 << 19 < size + len(first) <= (1 << 20) + 300  # the header comes on top
 
 
 def test_big_prompts_do_not_make_the_daemon_grow(served: Place) -> None:
