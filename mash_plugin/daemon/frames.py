@@ -27,6 +27,13 @@ class ToolFrame(NamedTuple):
     params: dict[str, Any]
     caller: dict[str, Any]
 
+    @property
+    def asks_group(self) -> bool:
+        """Whether the group's server is to answer, which may take a while."""
+        return self.method in ("list_records", "get_record") and bool(
+            self.params.get("shared") or self.params.get("node_id")
+        )
+
 
 class Refused(NamedTuple):
     """Bytes that are no request; `error` is told to tools, hooks hear nothing."""

@@ -32,6 +32,11 @@ TOOLS = {
     "list_chats": ("mash_plugin.daemon.chats", "list_chats"),
 }
 """name → module and function(call, params), imported when first asked for: what agents ask."""
+SHARED = {
+    "get_record": ("mash_plugin.group.whole", "get_shared"),
+    "list_records": ("mash_plugin.group.reads", "list_shared"),
+}
+"""The same where the group is asked: function(call, group, params), which reads nothing local."""
 COMMANDS = {
     "log_events": ("mash_plugin.memory.log", "log_events"),
     "terminal_show": ("mash_plugin.memory.terminal", "show"),
@@ -118,14 +123,17 @@ def run(requests: Requests, frame: ToolFrame) -> Mapping[str, Any]:
     if frame.method not in METHODS:
         known = ", ".join((*TOOLS, *OWN))
         raise InvalidArgument(f"There is no method {frame.method[:100]!r}; known: {known}.")
-    module, function = (TOOLS | COMMANDS | OWN)[frame.method]
+    table = SHARED if frame.asks_group else TOOLS | COMMANDS | OWN
+    module, function = table[frame.method]
     apply = getattr(importlib.import_module(module), function)
     with nullcontext() if frame.method in UNHURRIED else limited():
         if frame.method in OWN:
             result = apply(requests, frame.params)
         else:
             node, now = requests.open_node(), now_ms(text_of(frame.caller, "now_ms"))
-            result = apply(node.call(caller_of(frame.caller), now, {}), _checked(frame))
+            call = node.call(caller_of(frame.caller), now, {})
+            group = (requests.kept_group(),) if frame.asks_group else ()
+            result = apply(call, *group, _checked(frame))
     assert isinstance(result, dict)  # noqa: S101 - JSON by contract
     return result
 

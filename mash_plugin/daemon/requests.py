@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from mash_plugin.daemon.hook_call import Undo
     from mash_plugin.daemon.node import Node
     from mash_plugin.daemon.workers import Workers
+    from mash_plugin.group.kept import KeptGroup
     from mash_plugin.transfer.meter import Meter
 
 REOPEN_AFTER_S = 5.0
@@ -51,6 +52,7 @@ class Requests:
         self.has_answered = False
         self.transfers: dict[str, Meter] = {}
         """Exports and imports under way, by the number that their command gave them."""
+        self._kept_group: KeptGroup | None = None
         self._opening = threading.Lock()
         self._tried_at = -REOPEN_AFTER_S
         self._unlogged: deque[tuple[HookFrame, int, float, str]] = deque()
@@ -131,6 +133,15 @@ class Requests:
                 self.workers = Workers(node, self.log)
             return self.workers
 
+    def kept_group(self) -> "KeptGroup":
+        """The connection to the group's server that shared reads are lent."""
+        with self._opening:
+            if self._kept_group is None:
+                from mash_plugin.group.kept import KeptGroup  # most have no group
+
+                self._kept_group = KeptGroup(os.environ)
+            return self._kept_group
+
     def note_answer(self) -> None:
         """Called by the server after each answer."""
         if self.node and self.node.must_exit:
@@ -149,6 +160,8 @@ class Requests:
         """Finish what is queued and close the stores; no long transfer is waited for."""
         for meter in list(self.transfers.values()):
             meter.break_off()
+        if self._kept_group:
+            self._kept_group.close()
         if self.node:
             self.start_workers().close()
             self.node.close()

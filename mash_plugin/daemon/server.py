@@ -31,6 +31,8 @@ HOOK_WORKERS = 4
 READ_WORKERS = 8
 WRITE_WORKERS = 16
 """Most of them sleep: a citation waits up to two seconds for words that the host writes late."""
+GROUP_WORKERS = 16
+"""They wait for a network, so that nobody who reads what is here waits for them."""
 WRITING = frozenset(("record", "extract_records"))
 QUIET_S = 0.05
 LAST_WORDS_S = 0.5
@@ -96,6 +98,7 @@ class DaemonServer:
         self._hook_pool = Pool("hook", HOOK_WORKERS)
         self._read_pool = Pool("read", READ_WORKERS)
         self._write_pool = Pool("write", WRITE_WORKERS)
+        self._group_pool = Pool("group", GROUP_WORKERS)
         self._connections: set[Connection] = set()
         self._done: deque[tuple[Connection, bytes]] = deque()
         self._reason: str | None = None
@@ -240,6 +243,8 @@ class DaemonServer:
                 self._work(self._hook_pool, connection, hook, undo)
             case ToolFrame():
                 pool = self._write_pool if frame.method in WRITING else self._read_pool
+                if frame.asks_group:
+                    pool = self._group_pool
                 self._work(pool, connection, partial(_tool, self._requests, frame))
             case "lease":
                 if self._requests.load.leases >= self._limits.leases:
@@ -351,7 +356,7 @@ class DaemonServer:
                 break
         self._selector.unregister(self._listener)
         self._listener.close()
-        for pool in (self._hook_pool, self._read_pool, self._write_pool):
+        for pool in (self._hook_pool, self._read_pool, self._write_pool, self._group_pool):
             pool.close(timeout_s=LAST_WORK_S)
         self._requests.close()
 

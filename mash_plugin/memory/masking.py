@@ -10,7 +10,7 @@ from mash_plugin.privacy.credentials import mask
 NAMES = frozenset(
     "id chat_id message_id session_id operation_id kind status state review purpose role author"
     " relation direction source action match code event source_fingerprint processed_fingerprint"
-    " superseded_by hidden_by added_by decided_by".split()
+    " superseded_by hidden_by added_by decided_by node_id next_cursor".split()
 )
 """Fields that agents send back as they got them: patterns of the person leave these alone."""
 

@@ -1,5 +1,6 @@
 """Read records completely: one with its evidence, or all of them page by page. Writes nothing."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from mash_plugin.memory.call import Call
@@ -48,25 +49,27 @@ def get_record(call: Call, request: dict[str, Any]) -> Item:
             raise denied.refusal(f"record {head.id}")
         revision = intact_revision(call, db, head)
         record = item_of_head(call, db, head, revision)
-        room = PAGE_BYTES - size_of(_page_of_record(record, [], MAX_NUMBER, [], MAX_NUMBER))
+        room = PAGE_BYTES - size_of(page_of_record(record, [], MAX_NUMBER, [], MAX_NUMBER))
         if not request["history"]:
-            revisions, next_before = [_revision_json(db, head, revision, shown)], None
+            confirmed = list_confirmations(db, head.id, revision.revision)
+            revisions, next_before = [revision_json(revision, confirmed, shown)], None
             room -= size_of(revisions)
             links, next_link = _links(db, call, head, request["link_offset"], room, shown)
         else:
             links, next_link = _links(db, call, head, request["link_offset"], LINK_BYTES, shown)
             room -= size_of(links)
             revisions, next_before = _revisions(db, call, head, request, room, shown)
-    return _page_of_record(record, revisions, next_before, links, next_link)
+    return page_of_record(record, revisions, next_before, links, next_link)
 
 
-def _page_of_record(
+def page_of_record(
     record: Item,
     revisions: list[Item],
     next_before: int | None,
     links: list[Item],
     next_link: int | None,
 ) -> Item:
+    """A record with some of its revisions and links, and where the rest of each begins."""
     return {
         "record": record,
         "revisions": revisions,
@@ -140,7 +143,8 @@ def _revisions(
         if revision is None:
             call.on_damaged(head.id)
         else:
-            item = _revision_json(db, head, revision, shown)
+            confirmed = list_confirmations(db, head.id, number)
+            item = revision_json(revision, confirmed, shown)
             size += size_of(item) + bool(items)
             if items and size > room:
                 break
@@ -149,7 +153,10 @@ def _revisions(
     return items, passed if numbers and passed != numbers[-1] else None
 
 
-def _revision_json(db: Connection, head: Head, revision: Revision, shown: Masking) -> Item:
+def revision_json(
+    revision: Revision, confirmations: Iterable[tuple[str, int]], shown: Masking
+) -> Item:
+    """One wording with the citations that it rests on."""
     body = revision.body
     text: Item = {
         "statement": shown(body.statement),
@@ -180,7 +187,7 @@ def _revision_json(db: Connection, head: Head, revision: Revision, shown: Maskin
         ],
         "confirmation_history": [
             {"message_id": message_id, "confirmed_at": confirmed_at}
-            for message_id, confirmed_at in list_confirmations(db, head.id, revision.revision)
+            for message_id, confirmed_at in confirmations
         ],
     }
 

@@ -20,7 +20,7 @@ CREATE TABLE members (
 );
 
 CREATE TABLE nodes (
-  node_id TEXT COLLATE "C" PRIMARY KEY CHECK (octet_length(node_id) BETWEEN 1 AND 64),
+  node_id TEXT COLLATE "C" PRIMARY KEY CHECK (node_id ~ '^[A-Za-z0-9_-]{{1,64}}$'),
   -- A role of the group that is nobody's login cannot own anything.
   role_name NAME NOT NULL REFERENCES members (role_name),
   label TEXT NOT NULL DEFAULT '' CHECK (octet_length(label) <= 256),
@@ -37,7 +37,7 @@ CREATE INDEX nodes_of_role ON nodes (role_name);
 CREATE TABLE pub_records (
   scope_value TEXT COLLATE "C" NOT NULL CHECK (octet_length(scope_value) <= 1024),
   node_id TEXT COLLATE "C" NOT NULL REFERENCES nodes (node_id) ON DELETE CASCADE,
-  record_id TEXT COLLATE "C" NOT NULL CHECK (octet_length(record_id) BETWEEN 1 AND 64),
+  record_id TEXT COLLATE "C" NOT NULL CHECK (record_id ~ '^[A-Za-z0-9_-]{{1,64}}$'),
   scope_kind TEXT COLLATE "C" NOT NULL CHECK (scope_kind IN ('repository', 'chat', 'personal')),
   kind TEXT COLLATE "C" NOT NULL CHECK (kind IN ('decision', 'preference', 'fact')),
   created_at BIGINT NOT NULL,
@@ -60,6 +60,11 @@ CREATE TABLE pub_records (
 CREATE INDEX pub_records_newest ON pub_records (node_id, recorded_at DESC, record_id);
 CREATE INDEX pub_records_scope ON pub_records (scope_value, node_id, recorded_at DESC, record_id);
 CREATE INDEX pub_records_id ON pub_records (node_id, record_id);
+-- Lists: each kind of head is one range, in the order of the nodes and then of the pages.
+CREATE INDEX pub_records_facet
+  ON pub_records (kind, state, review, node_id, recorded_at DESC, record_id, scope_value);
+CREATE INDEX pub_records_scope_facet ON pub_records
+  (scope_value, scope_kind, kind, state, review, node_id, recorded_at DESC, record_id);
 
 CREATE TABLE pub_revisions (
   scope_value TEXT COLLATE "C" NOT NULL,
@@ -103,6 +108,8 @@ CREATE TABLE pub_evidence (
   FOREIGN KEY (scope_value, node_id, record_id, revision)
     REFERENCES pub_revisions (scope_value, node_id, record_id, revision) ON DELETE CASCADE
 );
+
+CREATE INDEX pub_evidence_chat ON pub_evidence (chat_id, node_id, record_id);
 
 CREATE TABLE pub_confirmations (
   scope_value TEXT COLLATE "C" NOT NULL,
