@@ -54,6 +54,8 @@ class Api(NamedTuple):
 
     async def search(self, request: Request) -> Response:
         """What mm_search answers, as data."""
+        if self._agent(request) is None:
+            return _unauthorized()
         asked: Json = dict(request.query_params)
         for name, number in _NUMBERS.items():
             try:
