@@ -18,6 +18,7 @@ from pathlib import Path
 
 from bench_data import Words, typed_line, write_transcripts
 from bench_records import build_records, write_payload_files
+from bench_timing import cpu_seconds
 
 from mash_plugin.paths import Paths, find_paths
 from mash_plugin.records.model import Scope
@@ -27,6 +28,9 @@ ROOT = Path(__file__).resolve().parent.parent
 IDENTITY = "host.example/team/bench"
 AGENT = "claude-code"
 MESSAGES = 100_000
+SETTLE_S = 30.0
+RESTING_CPU_S = 0.02
+"""What a resting daemon may take in a second."""
 
 
 class Place:
@@ -160,6 +164,18 @@ class Place:
         """The id of the daemon, started when there is none."""
         self.mash("daemon", "start")
         return int(json.loads(self.mash("daemon", "status", "--json"))["pid"])
+
+    def settled_daemon(self) -> int:
+        """The id of the daemon, once it rests: what follows a start and an index run is over."""
+        pid = self.start_daemon()
+        begin, before = time.monotonic(), cpu_seconds(pid)
+        while time.monotonic() - begin < SETTLE_S:
+            time.sleep(1)
+            after = cpu_seconds(pid)
+            if after - before < RESTING_CPU_S:
+                break
+            before = after
+        return pid
 
     def daemons(self) -> list[int]:
         """The ids of this place's daemons."""

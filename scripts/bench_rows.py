@@ -38,7 +38,7 @@ OTHER_DEADLINE_S = 0.15
 
 def hooks(place: Place, rounds: int) -> Iterator[Line]:
     """Each hook against the bare interpreter, with a real recall behind it."""
-    place.busy.start_daemon()
+    place.busy.settled_daemon()
     for name in EVENTS:
         printed: list[bytes] = []
 
