@@ -99,12 +99,12 @@ def _check(db: "GroupDatabase", roles: Roles) -> None:
         raise _no_member(db.place, roles)
     looked = db.one(sql.look, {"owner": roles.owner})
     assert looked is not None  # noqa: S101 - one row always
-    version, group_id, member, is_read_only, sees_all, is_owner = looked
+    version, group_id, member, is_read_only, unbound = looked
     _check_schema(db.place, roles, version or 0, schema_number())
-    if sees_all or is_owner:
+    if unbound is not None:
         raise InvalidArgument(
-            f"{db.place}: this login is bound by no rule between members (a superuser, or the"
-            " owner of the tables). Use the connection string that `mash group add` printed."
+            f"{db.place}: this login may act as {unbound}, whom no rule between members binds. Use"
+            " the connection string that `mash group add` printed for you."
         )
     if open_tables := db.all(sql.tables_open_to_all, {"schema": roles.schema}):
         raise InvalidArgument(

@@ -11,8 +11,9 @@ from typing import Any
 import psycopg
 
 from mash_plugin.config import Settings
-from mash_plugin.group import members
 from mash_plugin.group.database import GroupDatabase
+from mash_plugin.group.founding import found_group
+from mash_plugin.group.members import add_member, remove_member
 from mash_plugin.group.names import Roles
 from mash_plugin.group.session import open_group
 from tests.support.postgres import Server, running_server
@@ -37,7 +38,7 @@ class Group:
         if not self.database:
             self.database = self.name
             self.server.run(f'CREATE DATABASE "{self.database}"', "postgres")
-        members.init(self.admin_dsn, self.name, NOW)
+        found_group(self.admin_dsn, self.name, NOW)
 
     @property
     def roles(self) -> Roles:
@@ -49,15 +50,18 @@ class Group:
 
     def add(self, member: str, *, read_only: bool = False) -> str:
         """The connection string of a new member."""
-        added = members.add(
-            self.admin_dsn, self.name, member, NOW, read_only=read_only, new_password=True
+        added = add_member(
+            *(self.admin_dsn, member, NOW),
+            group=self.name,
+            read_only=read_only,
+            new_password=True,
         )
         assert added.dsn is not None
         self.dsns[member] = added.dsn
         return added.dsn
 
     def remove(self, member: str, *, purge: bool = False) -> None:
-        members.remove(self.admin_dsn, self.name, member, NOW, purge=purge)
+        remove_member(self.admin_dsn, member, NOW, group=self.name, purge=purge)
 
     def dsn_file(self, member: str) -> Path:
         """A file that only this user can read, as `mash group join` writes it."""
