@@ -8,7 +8,8 @@ import orjson
 
 from mash_plugin.cli.asking import plain
 from mash_plugin.cli.consent import confirmed
-from mash_plugin.cli.records import record_rows, state_words
+from mash_plugin.cli.record_page import record_rows
+from mash_plugin.cli.record_words import state_words
 from mash_plugin.cli.tables import lines_of, print_table, short_ids, when
 from mash_plugin.render.text import clean, local_date
 

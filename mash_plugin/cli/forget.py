@@ -6,7 +6,7 @@ import click
 import orjson
 
 from mash_plugin.cli.consent import require_yes
-from mash_plugin.cli.records import state_words
+from mash_plugin.cli.record_words import state_words
 from mash_plugin.errors import InvalidArgument
 from mash_plugin.render.text import clean, local_date, shorten
 from mash_plugin.wording import counted

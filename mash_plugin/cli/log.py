@@ -10,7 +10,7 @@ import click
 import orjson
 from click.core import ParameterSource
 
-from mash_plugin.cli.records import kind_words
+from mash_plugin.cli.record_words import kind_words
 from mash_plugin.cli.tables import SHORT_ID, lines_of, print_table, when
 from mash_plugin.errors import DaemonUnavailable
 from mash_plugin.render.text import clean
@@ -134,7 +134,17 @@ def _events(request: Json, may_start: bool = True) -> Json:
 
 def _key(event: Json) -> bytes:
     """The event without what another event may change: the text of its record."""
-    names = ("at", "event", "id", "chat_id", "session_id", "message_id", "target", "path", "node_id")
+    names = (
+        "at",
+        "event",
+        "id",
+        "chat_id",
+        "session_id",
+        "message_id",
+        "target",
+        "path",
+        "node_id",
+    )
     named = [event.get(name) for name in names]
     return orjson.dumps([*named, event["event"] == "saved" and event.get("revision")])
 

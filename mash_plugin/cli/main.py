@@ -31,7 +31,7 @@ COMMANDS = {
     "doctor": ("mash_plugin.cli.doctor", "Check everything; print the command that helps."),
     "bug-report": ("mash_plugin.cli.bug_report", "Write an archive for the tracker."),
     "records": ("mash_plugin.cli.records", "Show what is remembered: all, or what holds words."),
-    "record": ("mash_plugin.cli.records", "Show everything of one record."),
+    "record": ("mash_plugin.cli.record_page", "Show everything of one record."),
     "recall": ("mash_plugin.cli.recall", "Show what an agent is given here now, and why."),
     "dash": ("mash_plugin.cli.dash", "Show what is remembered, and why, in the browser."),
     "log": ("mash_plugin.cli.log", "Show what was saved, and what was shown to which session."),

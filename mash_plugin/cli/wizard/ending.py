@@ -59,7 +59,7 @@ def _answers(one: Found, plan: Plan) -> bool:
 
 
 def _tell_record(paths: Paths) -> None:
-    from mash_plugin.cli.records import kind_words
+    from mash_plugin.cli.record_words import kind_words
 
     one = _newest(paths, {}) or _newest(paths, {"include_inactive": True})
     if one is None:
