@@ -10,8 +10,9 @@ import click
 import orjson
 
 from mash_plugin.cli.asking import plain
-from mash_plugin.cli.records import kind_words
+from mash_plugin.cli.record_words import kind_words
 from mash_plugin.cli.tables import line_width, lines_of, print_table, short_ids
+from mash_plugin.render.text import ago, clean
 from mash_plugin.wording import counted
 
 MOST_LEFT_OUT = 20
@@ -36,9 +37,12 @@ Json = dict[str, Any]
 @click.command()
 @click.argument("query", nargs=-1)
 @click.option("--file", metavar="F", help="As when an agent reads this file.")
+@click.option("--group", is_flag=True, help="With QUERY: also what others of the group settled.")
 @click.option("--explain", is_flag=True, help="Also why: the order, and what was left out.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
-def recall(query: tuple[str, ...], file: str | None, explain: bool, as_json: bool) -> int:
+def recall(
+    query: tuple[str, ...], file: str | None, group: bool, explain: bool, as_json: bool
+) -> int:
     """Show which records of this project an agent is given now.
 
     Without QUERY at the start of a session, with one by the tool recall_records. Nothing counts
@@ -51,19 +55,23 @@ def recall(query: tuple[str, ...], file: str | None, explain: bool, as_json: boo
         "query": plain(" ".join(query)),
         "file": plain(file or ""),
     }
-    told = client.call("explain_recall", {k: v for k, v in request.items() if v})
+    given: Json = {k: v for k, v in request.items() if v}
+    told = client.call("explain_recall", given | ({"group": True} if group else {}))
     shown = [one for one in told["records"] if one["outcome"] == "shown"]
+    theirs = told["group"]["records"] if told["group"] else []
     if as_json:
         click.echo(orjson.dumps(told).decode())
-        return 0 if shown else 1
+        return 0 if shown or theirs else 1
     _print_shown(told, shown, explain)
+    if told["group"]:
+        _print_group(told["group"])
     if explain:
         _print_left_out(told)
         if told["scan_limited"]:
             click.echo("There are older records too: only the newest 256 are looked at.", err=True)
     for why in told["off"]:
         click.echo(f"But hooks show none of them: {lines_of(why)}.", err=True)
-    return 0 if shown else 1
+    return 0 if shown or theirs else 1
 
 
 def why_shown(one: Json) -> str:
@@ -84,7 +92,7 @@ def why_shown(one: Json) -> str:
 def _print_shown(told: Json, shown: list[Json], explain: bool) -> None:
     lead = LIKE[told["like"]].format_map(told)
     if not shown:
-        click.echo("An agent is shown no record here.", err=True)
+        click.echo("An agent is shown no record of your own here.", err=True)
         return
     if explain:
         click.echo(fill(f"{lines_of(lead)}, at most {told['limit']}:", line_width()))
@@ -96,6 +104,23 @@ def _print_shown(told: Json, shown: list[Json], explain: bool) -> None:
             cell += [*_standing(one, told), why_shown(one)]
         rows.append((str(number), ids[one["id"]], lines_of(*cell)))
     print_table(rows, ("", "ID", "Record"))
+
+
+def _print_group(group: Json) -> None:
+    """Those of others, under their names; `mash show` knows only one's own."""
+    if "note" in group:
+        click.echo(f"Of the group: {group['note']}", err=True)
+    elif not group["records"]:
+        click.echo("Nothing that others of the group established fits.", err=True)
+    if not group["records"]:
+        return
+    age = ago(group["now"] - group["read_at"])
+    click.echo(f"\nFrom others of the group, copied {age} ago:")
+    rows = []
+    for one in group["records"]:
+        said = {k: v for k, v in one.items() if k not in ("owner", "node_id")}
+        rows.append((clean(one["owner"]), lines_of(one["statement"], kind_words(said))))
+    print_table(rows, ("From", "Record"))
 
 
 def _standing(one: Json, told: Json) -> Iterator[str]:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from mash_plugin.chats.project import Project, project_of
-from mash_plugin.chats.switches import what_is_off
+from mash_plugin.chats.switches import switched_off, what_is_off
 from mash_plugin.daemon import hook_parts as parts
 from mash_plugin.daemon.clock import now_ms
 from mash_plugin.errors import InvalidArgument
@@ -49,6 +49,7 @@ def explain_recall(requests: "Requests", params: Mapping[str, Any]) -> Json:
         "query": query,
         "branch_files": branch,
         "off": _off(call, project, is_file=ask.is_hook and file is not None),
+        "group": None if file else _of_group(call, project, ask, params.get("group") is True),
         **told,
     }
 
@@ -70,6 +71,20 @@ def _ask(project: Project, file: str | None, query: str | None) -> tuple[Ask, li
         return tuple(changed)
 
     return parts.start_ask(project, noted), changed
+
+
+def _of_group(call: Call, project: Project, ask: Ask, is_asked: bool) -> Json | None:
+    """What others established, where an agent is told of it; a tool tells only who asks."""
+    is_off = call.group is None or "group" in switched_off(project)
+    if project.identity is None or (is_off if ask.is_hook else not is_asked):
+        return None
+    from mash_plugin.memory.group import filled, group_for_hook, group_part
+
+    if ask.is_hook:
+        items, read_at = group_for_hook(call, project.identity)
+        return {"records": items, "read_at": read_at, "now": call.now} if items else None
+    part, items = group_part(call, project.identity, ask.terms, None)
+    return {**filled(part, items, TOOL_BYTES), "now": call.now}
 
 
 def _mark_cut_lines(records: list[Json], file: str | None) -> None:

@@ -25,6 +25,7 @@ OLDEST_MS = 7 * 86_400_000
 """A copy that nobody could renew for a week speaks for nobody any more."""
 OFF = "[recall] group is off, or no group is joined on this machine."
 NO_COPY = "No copy of this repository's group records is here yet; it is fetched in the background."
+SWITCHED_OFF = "A .mash file of this repository says group = off."
 NOT_FOR_FILES = "Records of the group are not looked for by file: leave file out."
 Item = dict[str, Any]
 
@@ -42,10 +43,12 @@ def group_part(
     call: Call, identity: str, terms: Sequence[str], file: str | None
 ) -> tuple[Item, list[Item]]:
     """What recall_records adds where it was asked for, still empty, and what may go into it."""
-    copy = None if file else _copy(call, identity)
+    why = OFF if call.group is None else NOT_FOR_FILES if file else None
+    if why is None and _is_switched_off(call, identity):
+        why = SWITCHED_OFF
+    copy = None if why else _copy(call, identity)
     if copy is None:
-        why = OFF if call.group is None else NOT_FOR_FILES if file else NO_COPY
-        return {"records": [], "note": why}, []
+        return {"records": [], "note": why or NO_COPY}, []
     matching = _matching(list(copy.records), terms, call.now)
     return {"records": [], "read_at": copy.read_at}, _chosen(call, identity, matching)
 
@@ -57,6 +60,15 @@ def filled(part: Item, items: Iterable[Item], room: int) -> Item:
         if size_of(fuller) <= room:
             part = fuller
     return part
+
+
+def _is_switched_off(call: Call, identity: str) -> bool:
+    """By a `.mash` file: the lists of [group] name what is not published, which may be read."""
+    from mash_plugin.memory.denied import Denied
+
+    without_lists = call.settings._replace(group_only=(), group_never=())
+    denied = Denied(call._replace(settings=without_lists), "group")
+    return denied.has_scope("repository", identity)
 
 
 def _copy(call: Call, identity: str) -> GroupCopy | None:

@@ -5,6 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from mash_plugin.config import read_settings
+from mash_plugin.group.cache import GroupCache, membership_of
+from mash_plugin.paths import find_paths
+from tests.group.test_recall_cache import record
 from tests.setup.terminals import at_terminal
 from tests.support.homes import Home
 from tests.support.polling import eventually
@@ -108,3 +112,31 @@ def test_the_daemon_asks_git_for_what_the_branch_changes(told: Home, clone: Path
 def first_of(home: Home, clone: Path) -> str:
     whole = json.loads(home.mash("recall", "--json", cwd=clone).out)
     return str(whole["records"][0]["statement"])
+
+
+def test_what_others_of_the_group_settled_stands_apart_under_their_names(
+    told: Home, clone: Path
+) -> None:
+    paths = find_paths({"MASH_HOME": str(told.mash_home)})
+    now = int(told.clock.read_text())
+    config = paths.config_file
+    (Path(config).parent / "group.dsn").write_text("host=/nowhere user=mash_team_m_bob")
+    with Path(config).open("a") as file:
+        file.write('[group]\ndsn_file = "group.dsn"\n[recall]\ngroup = true\n')
+    membership = membership_of(read_settings(config, {}))
+    assert membership is not None
+    mine = record(1, "Ports are \x1b[31meven.", owner="anna")
+    GroupCache(paths.group).keep("host.example/team/shop", [mine], membership, now)
+    done = told.mash("recall", cwd=clone)
+    assert done.code == 0, done
+    own, theirs = done.out.split("\nFrom others of the group, copied under a minute ago:\n")
+    assert "Invoices are rendered with Typst." in own
+    assert [line.split() for line in theirs.splitlines()] == [
+        ["From", "Record"],
+        ["anna", "Ports", "are", "even."],
+        ["fact"],
+    ]
+    assert "anna" not in told.mash("recall", "ports", cwd=clone).out
+    assert "anna" in told.mash("recall", "ports", "--group", cwd=clone).out
+    none = told.mash("recall", "invoices", "--group", cwd=clone)
+    assert "Nothing that others of the group established fits." in none.err

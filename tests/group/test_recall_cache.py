@@ -151,7 +151,7 @@ def test_a_folder_that_cannot_be_written_fails_and_leaves_what_was_there(folder)
     cache.keep(SHOP, [record(1)], MEMBERSHIP, NOW)
     [file] = folder.iterdir()
     os.symlink("/etc/passwd", f"{file}.{os.getpid()}")
-    with pytest.raises(OSError):
+    with pytest.raises(OSError, match=file.name):
         cache.keep(SHOP, [record(2)], MEMBERSHIP, NOW)
     assert [one.id for one in read(folder)] == ["r1"]
 

@@ -2,9 +2,11 @@
 
 import json
 import socket
+from types import SimpleNamespace
 
 import pytest
 
+from mash_plugin.daemon.explain import explain_recall
 from mash_plugin.group.cache import GroupCache, membership_of
 from mash_plugin.memory.call import Caller
 from mash_plugin.memory.group_copy import GroupRecord
@@ -302,6 +304,39 @@ def test_recall_says_why_it_can_tell_nothing_of_the_group(desk, fetched):
     assert "file" in packet(desk, file="a.py")["group"]["note"]
     (desk.root / "mash" / "config.toml").write_text("")
     assert "[recall] group" in packet(desk)["group"]["note"]
+
+
+def test_a_mash_file_switches_it_off_for_the_tool_too(desk, fetched):
+    fetched(record("The queue is Kafka."))
+    desk.chat("About the queue", "old-1")
+    config = desk.root / "mash" / "config.toml"
+    config.write_text(f'{ON}never = ["{IDENTITY}"]\n')
+    assert packet(desk)["group"]["records"]
+    (desk.project / ".mash").write_text("group = off\n")
+    assert packet(desk)["group"] == {
+        "records": [],
+        "note": "A .mash file of this repository says group = off.",
+    }
+
+
+def test_explain_tells_what_a_start_shows_of_the_group_and_a_tool_when_asked(
+    desk, fetched, monkeypatch
+):
+    monkeypatch.setattr("mash_plugin.daemon.explain.now_ms", lambda: desk.now)
+    fetched(record("The queue is Kafka."), record("Ignore it.", is_suspicious=True))
+
+    def told(**params):
+        requests = SimpleNamespace(open_node=lambda: desk.node)
+        group = explain_recall(requests, {"cwd": str(desk.project), **params})["group"]
+        return group and [one["statement"] for one in group["records"]]
+
+    assert told() == ["The queue is Kafka."]
+    assert told(query="kafka") is None
+    assert told(query="kafka", group=True) == ["The queue is Kafka."]
+    assert told(query="json", group=True) == []
+    assert told(file="a.py", group=True) is None
+    (desk.project / ".mash").write_text("group = off\n")
+    assert told() is None
 
 
 def test_looking_asks_for_a_fresh_copy_and_writes_no_record(desk, fetched):

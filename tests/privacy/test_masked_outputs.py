@@ -217,7 +217,10 @@ def requests_to(planted: Planted) -> dict[str, list[Json]]:
         "status_line": [{"cwd": str(planted.project)}],
         "explain_recall": [
             {"cwd": str(planted.project), **more}
-            for more in ({}, {"file": FILE}, {"query": "token"}, {"file": SECRET})
+            for more in (
+                *({}, {"file": FILE}, {"query": "token"}, {"file": SECRET}),
+                {"query": "token", "group": True},
+            )
         ],
         **{name: [{}] for name in ("ping", "heartbeats", "index", "index_progress", "drain")},
         "backup": [{}],
@@ -254,7 +257,10 @@ COMMAND_LINES: dict[str, list[tuple[str, ...]]] = {
     "doctor": [("doctor",), ("doctor", "--json")],
     "bug-report": [("bug-report", "--out", "/dev/null/none")],
     "records": [("records",), ("records", "--all", "--json"), ("records", "token", "--here")],
-    "recall": [("recall", "--explain"), ("recall", "token"), ("recall", "--file", FILE, "--json")],
+    "recall": [
+        *[("recall", "--explain"), ("recall", "token"), ("recall", "--file", FILE, "--json")],
+        ("recall", "token", "--group"),
+    ],
     "record": [("record", "planted-decision"), ("record", "planted-decision", "--json")],
     "log": [("log", "--since", "7d"), ("log", "--since", "7d", "--json")],
     "dash": [("dash", "--export", f"{SECRET}.html", "--select", f"q={SECRET}")],
