@@ -6,10 +6,10 @@ from typing import Any
 
 from mash_plugin.daemon.clock import now_ms
 from mash_plugin.daemon.control import index_progress
-from mash_plugin.daemon.latency import LIMITS_MS
 from mash_plugin.daemon.requests import Requests
 from mash_plugin.errors import MashError
 from mash_plugin.store import browse
+from mash_plugin.store.latency import KEPT_DAYS, LIMITS_MS
 from mash_plugin.store.records import owner_and_version
 
 DAYS_MS = 60 * 86_400_000
@@ -46,6 +46,10 @@ def view_health(requests: Requests, params: Mapping[str, Any]) -> dict[str, Any]
             {"session_id": session, "agent": agent, "at": at, "times": times, "bytes": size}
             for session, agent, at, times, size in by_session
         ],
-        "latency": {"limits_ms": list(LIMITS_MS), "hooks": requests.latency.told()},
+        "latency": {
+            "limits_ms": list(LIMITS_MS),
+            "days": KEPT_DAYS,
+            **node.hook_state.latency.told()._asdict(),
+        },
         "index": index_progress(requests, params),
     }

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from mash_plugin.daemon.clock import now_ms
 from mash_plugin.daemon.frames import HookFrame
-from mash_plugin.daemon.latency import Latency
 from mash_plugin.daemon.log import Log, place_of
 from mash_plugin.errors import Internal, MashError
 from mash_plugin.paths import Paths
@@ -43,7 +42,6 @@ class Requests:
         self.paths = paths
         self.log = log
         self.load = Load()
-        self.latency = Latency()
         self.started_at = now_ms()
         self.stop: Callable[[str], None] = lambda _: None
         self.node: Node | None = None
@@ -112,7 +110,8 @@ class Requests:
         with suppress(IndexError):  # another thread may take the last one
             while self._unlogged:
                 frame, answer, took_ms, failure = self._unlogged.popleft()
-                self.latency.add(frame.name, took_ms)
+                if self.node:
+                    self.node.hook_state.latency.add(frame.name, took_ms, now_ms())
                 self.log.write(
                     "hook",
                     name=frame.name,

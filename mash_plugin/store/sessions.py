@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 
 from mash_plugin.errors import MashError
 from mash_plugin.store import queries
+from mash_plugin.store.latency import Latency
 from mash_plugin.store.ledger import Ledger
 from mash_plugin.store.pauses import Pauses
 from mash_plugin.store.session_rows import (
@@ -33,6 +34,7 @@ class HookState:
 
     def __init__(self, database: Database, on_change: Callable[[], None] = lambda: None) -> None:
         self.ledger = Ledger(database)
+        self.latency = Latency(database)
         self.pauses = Pauses(database)
         self._database = database
         self._on_change = on_change
@@ -206,7 +208,8 @@ class HookState:
             ]
             self._unsaved.clear()
             self._unsaved_heartbeats.clear()
-        if not work and not beats:
+        latency = self.latency.take()
+        if not work and not beats and not latency:
             return 0
         injected = self.ledger.take()
         try:
@@ -214,10 +217,12 @@ class HookState:
                 for unsaved in work:
                     write_unsaved(db, unsaved)
                 self.ledger.write(db, injected)
+                self.latency.write(db, latency)
                 db.run_many(_sql.put_heartbeat, beats)
                 db.run(_sql.delete_old_sessions, {"now": now, "keep_ms": KEEP_MS})
         except MashError:
             self.ledger.put_back(injected)
+            self.latency.put_back(latency)
             self._put_back(work, beats)
             raise
         return len(work)

@@ -11,7 +11,7 @@ from mash_plugin.dashboard.place import Place
 from mash_plugin.errors import StoreBusy, StoreDamaged
 from tests.dashboard.conftest import Opener
 from tests.support.daemons import event
-from tests.support.dashboards import Demo
+from tests.support.dashboards import Demo, home
 
 
 def test_health_tells_what_hooks_cost_and_how_long_they_took(opened: Opener, demo: Demo) -> None:
@@ -34,6 +34,26 @@ def test_health_tells_what_hooks_cost_and_how_long_they_took(opened: Opener, dem
     page.locator("#latency-1 summary").click()
     expect(page.locator("#latency-1 li")).to_have_text([re.compile(r" ms: 1$")])
     expect(page.locator("#index ~ p").first).to_contain_text("messages of 4 chats; 9 records")
+
+
+def test_how_long_hooks_took_outlives_the_daemon() -> None:
+    with home() as demo:
+        start = event("SessionStart", source="startup", cwd=str(demo.place.home), session_id="s-1")
+        assert demo.place.hook("session-start", start).is_harmless()
+        before = demo.place.call("view_health")["latency"]
+        assert sum(before["hooks"]["session-start"]) == 1
+        demo.place.call("stop")
+        demo.place.children[0].wait(20)
+        demo.place.start()
+        assert demo.place.call("view_health")["latency"] == before
+        page = health(place_over(demo), {}, {})
+        assert "Answers since <time" in page
+        assert "the last 30 days are kept" in page
+
+
+def place_over(demo: Demo) -> Place:
+    """What pages of this home are made of, without a doctor."""
+    return Place(lambda method, _: demo.place.call(method), Findings(list), demo.place.paths)
 
 
 def kilobytes(size: int) -> str:

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from mash_plugin.daemon.browse import view_chat, view_chats
-from mash_plugin.daemon.latency import Latency
 from mash_plugin.memory import browse
 from mash_plugin.memory.browse import view_days, view_graph, view_records
 from mash_plugin.protocol import commands, validate
@@ -143,13 +142,6 @@ def test_a_chat_that_is_left_out_is_not_shown(memory: Memory, shop: Shop, view: 
     page = view("view_records")
     assert (page["records"], page["total"], page["counts"]["scopes"]) == ([], 0, [])
     assert view("view_days", since=0)["days"] == []
-
-
-def test_latencies_fall_into_columns() -> None:
-    latency = Latency()
-    for took_ms in (0.4, 1.0, 1.1, 250.0):
-        latency.add("prompt-submit", took_ms)
-    assert latency.told() == {"prompt-submit": [2, 1, 0, 0, 0, 0, 0, 0, 1]}
 
 
 COUNTED = """

@@ -49,3 +49,17 @@ SELECT agent, hook, seen_at FROM hook_heartbeats ORDER BY agent, hook;
 -- Counted from the newest activity too: a clock that jumped ahead must not empty the table.
 DELETE FROM hook_sessions
 WHERE last_activity_at < MIN(:now, (SELECT max(last_activity_at) FROM hook_sessions)) - :keep_ms;
+
+-- name: add_latency
+INSERT INTO hook_latency (day, hook, limit_ms, answers, first_at)
+VALUES (:day, :hook, :limit_ms, :answers, :first_at)
+ON CONFLICT (day, hook, limit_ms) DO UPDATE SET
+  answers = answers + excluded.answers, first_at = min(first_at, excluded.first_at);
+
+-- name: sum_latency
+SELECT hook, limit_ms, sum(answers), min(first_at) FROM hook_latency GROUP BY hook, limit_ms;
+
+-- name: delete_old_latency
+-- Counted from the day before the newest one: a clock that jumped ahead must not empty the table.
+DELETE FROM hook_latency
+WHERE day <= (SELECT max(day) FROM hook_latency WHERE day < :newest) + 1 - :kept;

@@ -250,6 +250,11 @@ CREATE INDEX hook_files_shown ON hook_files(shown_at);
 CREATE TABLE hook_heartbeats (            -- last hook seen per agent, for status and doctor
   agent TEXT NOT NULL, hook TEXT NOT NULL, seen_at INTEGER NOT NULL,
   PRIMARY KEY (agent, hook)) STRICT, WITHOUT ROWID;
+CREATE TABLE hook_latency (               -- how many answers took at most so long, by day
+  day INTEGER NOT NULL, hook TEXT NOT NULL,
+  limit_ms INTEGER NOT NULL,              -- 0: longer than any limit
+  answers INTEGER NOT NULL, first_at INTEGER NOT NULL,
+  PRIMARY KEY (day, hook, limit_ms)) STRICT, WITHOUT ROWID;
 
 CREATE TABLE imports (                    -- what was taken in, so that the same file is known again
   import_id TEXT PRIMARY KEY,
