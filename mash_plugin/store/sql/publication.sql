@@ -52,3 +52,8 @@ SELECT DISTINCT scope_kind, scope_value FROM records WHERE scope_kind IN ('repos
 -- name: outgoing
 SELECT to_record, relation, from_revision, to_revision, recorded_at FROM links
 WHERE from_record = :record_id ORDER BY link_id;
+
+-- name: has_private
+-- Of the chat index: whether private text stands in a chat.
+SELECT 1 FROM chats JOIN chat_messages USING (chat_no, generation) JOIN messages USING (seq)
+WHERE chat_id = :chat_id AND has_private LIMIT 1;
