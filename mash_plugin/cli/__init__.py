@@ -1,0 +1,1 @@
+"""The command `mash`: each group of commands is imported when it is called."""

@@ -1,0 +1,1 @@
+"""`mash dash`: pages for a browser on this machine, read-only, over the daemon."""

@@ -1,0 +1,1 @@
+"""What is never stored or shown: private spans and credentials. Pure."""

@@ -1,0 +1,1 @@
+"""The rules of records: evidence, authority, states, ranking, cues. Pure."""

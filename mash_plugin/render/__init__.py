@@ -1,0 +1,1 @@
+"""How records and notes are written into an agent's context. Pure."""

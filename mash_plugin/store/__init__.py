@@ -1,0 +1,1 @@
+"""The two SQLite files: queries by name, migrations, backups, faults."""

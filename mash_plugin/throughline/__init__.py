@@ -1,0 +1,1 @@
+"""Working memories of sessions and logs, without a model and without the daemon."""
