@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -27,10 +27,16 @@ class Server:
     folder: Path
     password: str
     process: "subprocess.Popen[bytes] | None" = None
+    settings: dict[str, str] = field(default_factory=dict)
+    """Beyond those that all tests share."""
+
+    @property
+    def port(self) -> int:
+        return int(self.settings.get("port", PORT))
 
     def dsn(self, database: str = "memory") -> str:
         """An administrator's connection string."""
-        where = f"host={self.folder} port={PORT} dbname={database}"
+        where = f"host={self.folder} port={self.port} dbname={database}"
         return f"{where} user={ADMIN} password={self.password}"
 
     def run(self, sql: str, database: str = "memory", *parameters: Any) -> list[tuple[Any, ...]]:
@@ -55,6 +61,7 @@ class Server:
             "fsync": "off",  # nothing here outlives the test
             "max_connections": "30",
             "shared_buffers": "16MB",
+            **self.settings,
         }
         options = [part for key, value in settings.items() for part in ("-c", f"{key}={value}")]
         with (self.folder / "log").open("ab") as log:
@@ -63,7 +70,7 @@ class Server:
                 stdout=log,
                 stderr=log,
             )
-        ready = [_program("pg_isready"), "-q", "-h", str(self.folder), "-p", str(PORT)]
+        ready = [_program("pg_isready"), "-q", "-h", str(self.folder), "-p", str(self.port)]
         eventually(lambda: self._answers([*ready, "-t", "1"]), "Postgres does not answer")
 
     def _answers(self, ready: list[str]) -> bool:
@@ -81,11 +88,11 @@ class Server:
 
 
 @contextmanager
-def running_server() -> Iterator[Server]:
+def running_server(**settings: str) -> Iterator[Server]:
     """A new server without a database of its own; it is gone afterwards."""
     # Not pytest's folder: that one may be closed to the server's user, or too long for a socket.
     folder = Path(tempfile.mkdtemp(prefix="mash-postgres-"))
-    server = Server(folder, secrets.token_hex(8))
+    server = Server(folder, secrets.token_hex(8), settings=settings)
     try:
         _initialise(server)
         server.start()
