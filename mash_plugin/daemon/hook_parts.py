@@ -229,14 +229,14 @@ def file_chats(
     return Part(work)
 
 
-def last_said(call: Call, agent: str, session_id: str) -> Part[str | None]:
+def last_said(call: Call, agent: str, session_id: str) -> Part[str]:
     """The newest words of the agent in this session, as far as its transcript has been read."""
 
-    def work() -> str | None:
+    def work() -> str:
         with call.chats.database.reading() as db:
             newest = messages_newest_first(db, chat_id(agent, session_id))
             said = (m.text for m in islice(newest, LOOK_BACK) if m.author == "agent")
-            return next((text for text in said if text.strip()), None)
+            return next((text for text in said if text.strip()), "")
 
     return Part(work)
 
