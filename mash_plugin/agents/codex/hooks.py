@@ -23,6 +23,8 @@ EVENTS: dict[str, tuple[str, ...]] = {
 }
 TAIL_BYTES = 512 * 1024
 FILES_PER_CALL = 4
+LONGEST_READ = 8_192
+"""Characters of a command that reads one file; `shlex` takes a second for a megabyte."""
 _OPTIONS_WITH_VALUE = {"head": ("-n", "-c"), "tail": ("-n", "-c"), "nl": ("-b", "-w", "-s", "-v")}
 _SHELL_SYNTAX = frozenset("$`*?[{~|&;<>()\n\0")
 
@@ -61,6 +63,8 @@ def files_read(event: HookEvent, roots: list[tuple[str, str]]) -> tuple[str, ...
 
 def simple_read(command: str) -> str | None:
     """The one file operand of a plain cat, nl, head, tail or `sed -n`, else None."""
+    if len(command) > LONGEST_READ:
+        return None
     import shlex  # like other imports below, not what a first answer waits for
 
     lexer = shlex.shlex(command, posix=True, punctuation_chars=True)
