@@ -49,7 +49,8 @@ _ASKING_DENSE = """
 나요 까요 어떻 떻게 하나 습니 니다 세요 했는 는데 인가 가요 되나 해야 있나 무엇 언제 어디 이유 원인
 """.split()
 _HIRAGANA = re.compile("^[\u3040-\u309f]+$")
-_NAME = re.compile(r"[^\W_]+(?:[_./:-]+[^\W_]+)+|[a-z]+[A-Z]\w*")
+# Tried where a word begins alone: from each of its letters anew, a long one takes its square.
+_NAME = re.compile(r"(?<![^\W_])[^\W_]+(?:[_./:-]+[^\W_]+)+|(?<![a-z])[a-z]+[A-Z]\w*")
 # The longest first; as they are left by the light stemming of the index, accents folded.
 _LATIN = (
     "ization isation ionally issement fulness amiento amientos imiento aciones acion ations ation"
