@@ -5,6 +5,7 @@ import json
 import pytest
 
 from mash_plugin.agents import AGENTS
+from mash_plugin.agents.codex.hooks import LONGEST_READ, simple_read
 from mash_plugin.agents.events import ReaderState, TranscriptFile
 from mash_plugin.chats.project import Project
 from mash_plugin.chats.switches import is_denied
@@ -63,3 +64,14 @@ def test_an_identity_as_it_is_shown_names_its_project_in_a_list(identity):
     assert is_denied(project, [identity])
     assert is_denied(project, [identity.rpartition("/")[0] + "/*"])
     assert not is_denied(project, [identity + "x", identity[:-1]])
+
+
+def test_a_session_in_which_nothing_was_said_yet_is_no_failure_of_its_hook(desk):
+    for prompt in ("Yes, do that.", "<script>alert(1)</script>"):
+        desk.prompt(prompt)
+    assert desk.failures == []
+
+
+def test_no_command_is_cut_into_words_that_is_longer_than_any_reading_of_a_file():
+    assert simple_read(f"cat {'a' * 4_000}") == "a" * 4_000
+    assert simple_read(f"cat {'a' * LONGEST_READ}") is None
