@@ -5,6 +5,8 @@ import secrets
 import stat
 from pathlib import Path
 
+from mash_plugin.syncing import make_folder, sync_file, sync_folder
+
 
 def replace_file(path: Path, content: bytes, mode: int | None = None) -> None:
     """Write it beside itself and rename; a link that leads to it stays.
@@ -19,16 +21,19 @@ def replace_file(path: Path, content: bytes, mode: int | None = None) -> None:
     try:
         temporary.touch(0o600)
         temporary.write_bytes(content)
+        # Unsynced, a power cut may leave the name with nothing in it: the person's file is gone.
+        sync_file(str(temporary))
         temporary.chmod(mode)
         temporary.replace(real)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+    sync_folder(str(real.parent))
 
 
 def write_private(place: str, text: str) -> None:
     """Let the file be this, for its owner alone and safe on disk. Raises OSError."""
-    os.makedirs(os.path.dirname(place), 0o700, exist_ok=True)
+    make_folder(os.path.dirname(place))
     temporary = f"{place}.{secrets.token_hex(4)}"
     handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
@@ -40,3 +45,4 @@ def write_private(place: str, text: str) -> None:
     except BaseException:
         os.unlink(temporary)
         raise
+    sync_folder(os.path.dirname(place))

@@ -14,10 +14,11 @@ import apsw
 from mash_plugin.errors import LocalFailure, StoreDamaged
 from mash_plugin.store.connect import connect_frozen, refuse_foreign
 from mash_plugin.store.faults import lost, translated, translated_files
-from mash_plugin.store.files import make_private_folder, remove_database, sync_file, sync_folder
+from mash_plugin.store.files import make_private_folder, remove_database
 from mash_plugin.store.migrate import refuse_newer, schema_number
 from mash_plugin.store.scrub import zero_all_gaps
 from mash_plugin.store.sqlite import Connection, Database
+from mash_plugin.syncing import sync_file, sync_folder
 
 DAY_MS = 24 * 60 * 60 * 1000
 KEEP = 3

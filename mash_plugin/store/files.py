@@ -1,26 +1,18 @@
-"""Private folders, and names that are on disk when we say so."""
+"""Private folders, and what SQLite puts beside a database."""
 
 import os
 from contextlib import suppress
 
+from mash_plugin.syncing import make_folder, sync_folder
+
 
 def make_private_folder(folder: str) -> None:
     """Make the folder for its owner alone, or take the others' rights away."""
-    os.makedirs(folder, mode=0o700, exist_ok=True)
+    make_folder(folder)
     mode = os.stat(folder).st_mode
     if mode & 0o077:
         with suppress(OSError):  # a read-only one is read; `mash doctor` names it
             os.chmod(folder, mode & 0o700)
-
-
-def sync_file(path: str) -> None:
-    """Put a closed file's content on disk."""
-    _sync(path, os.O_RDWR)
-
-
-def sync_folder(folder: str) -> None:
-    """Put the folder's names on disk."""
-    _sync(folder, os.O_RDONLY | os.O_DIRECTORY)
 
 
 def remove_database(path: str) -> None:
@@ -49,11 +41,3 @@ def set_aside(path: str, word: str) -> str | None:
         os.rename(path + suffix, aside + suffix)
     sync_folder(os.path.dirname(path))
     return aside
-
-
-def _sync(path: str, flags: int) -> None:
-    fd = os.open(path, flags)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)

@@ -22,10 +22,11 @@ from mash_plugin.store import reserve
 from mash_plugin.store.connect import APPLICATION_ID, connect_reading
 from mash_plugin.store.failpoint import failpoint
 from mash_plugin.store.faults import translated, translated_files
-from mash_plugin.store.files import make_private_folder, remove_database, set_aside, sync_folder
+from mash_plugin.store.files import make_private_folder, remove_database, set_aside
 from mash_plugin.store.mark import Mark, take_mark
 from mash_plugin.store.migrate import migrate, refuse_newer, schema_number, stored_schema
 from mash_plugin.store.sqlite import Connection, Database, Durability
+from mash_plugin.syncing import sync_folder
 
 
 def open_store(paths: Paths, now: int) -> Database:

@@ -16,11 +16,12 @@ from mash_plugin.store.backup import Contents, backups, contents, copy, newest_g
 from mash_plugin.store.connect import connect_frozen
 from mash_plugin.store.failpoint import failpoint
 from mash_plugin.store.faults import translated_files
-from mash_plugin.store.files import make_private_folder, remove_database, set_aside, sync_folder
+from mash_plugin.store.files import make_private_folder, remove_database, set_aside
 from mash_plugin.store.forgotten import Marks, older_copies
 from mash_plugin.store.mark import take_mark
 from mash_plugin.store.rewrite import forget_again, marks_of
 from mash_plugin.store.sqlite import Database
+from mash_plugin.syncing import sync_folder
 
 WAIT_S = 3.0
 ASIDE = "before-restore"

@@ -22,7 +22,7 @@ from mash_plugin.store.backup import (
 from mash_plugin.store.changes import delete_record
 from mash_plugin.store.connect import connect_frozen, connect_reading, refuse_foreign
 from mash_plugin.store.faults import translated, translated_files
-from mash_plugin.store.files import remove_database, sync_file, sync_folder
+from mash_plugin.store.files import remove_database
 from mash_plugin.store.forgotten import (
     Marks,
     all_marks,
@@ -35,6 +35,7 @@ from mash_plugin.store.forgotten import (
 )
 from mash_plugin.store.operations import forget_receipts
 from mash_plugin.store.sqlite import Connection
+from mash_plugin.syncing import sync_file, sync_folder
 
 Outcome = Literal["rewritten", "unchanged", "damaged", "left"]
 

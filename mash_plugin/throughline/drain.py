@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mash_plugin.errors import InvalidArgument, LocalFailure, MashError, StoreBusy
 from mash_plugin.store.failpoint import failpoint
+from mash_plugin.syncing import make_folder
 from mash_plugin.throughline import queue
 from mash_plugin.throughline.artifacts import IMPORTANT, Artifact
 from mash_plugin.throughline.entries import Entry
@@ -65,7 +66,7 @@ def only_one(workspace: str) -> Iterator[None]:
     """Hold the drain's lock; the kernel frees it when its holder dies. Raises StoreBusy."""
     place = os.path.join(workspace, queue.FOLDER, "drain.lock")
     with queue.told(place):
-        os.makedirs(os.path.dirname(place), 0o700, exist_ok=True)
+        make_folder(os.path.dirname(place))
         handle = os.open(place, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         _lock(handle, workspace)

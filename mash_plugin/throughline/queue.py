@@ -14,6 +14,7 @@ from contextlib import contextmanager, suppress
 
 from mash_plugin.errors import DiskFull, Internal, InvalidArgument, MashError, ReadOnly
 from mash_plugin.store.failpoint import failpoint
+from mash_plugin.syncing import make_folder, sync_folder
 from mash_plugin.throughline.artifacts import Artifact, content_digest, memory_id
 from mash_plugin.throughline.entries import Entry, decoded, encoded
 
@@ -45,7 +46,7 @@ def put(workspace: str, entry: Entry) -> None:
     folder = os.path.join(workspace, FOLDER)
     data = encoded(entry)
     with told(folder):
-        os.makedirs(folder, 0o700, exist_ok=True)
+        make_folder(folder)
         last = max(map(_order, _of_session(workspace, entry)), default=-1)
         order = max(entry.queued_at, last + 1)
         name = f"{_prefix(entry)}{order:015}-{memory_id(data.decode())}{ENDING}"
@@ -192,15 +193,7 @@ def _write(folder: str, name: str, data: bytes, *, must_last: bool) -> None:
             os.unlink(temporary)
         raise
     if must_last:
-        _sync_folder(folder)
-
-
-def _sync_folder(folder: str) -> None:
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+        sync_folder(folder)
 
 
 def _of_session(workspace: str, entry: Entry) -> list[str]:

@@ -12,6 +12,7 @@ from mash_plugin.errors import InvalidArgument, plain_reason
 from mash_plugin.paths import work_tree_of
 from mash_plugin.store.failpoint import failpoint
 from mash_plugin.store.faults import translated_files
+from mash_plugin.syncing import sync_folder
 
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _WRITE = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -73,7 +74,7 @@ def new_file(path: str) -> Iterator[BinaryIO]:
                 with suppress(OSError):
                     os.unlink(part)
                 raise
-            _sync_folder(folder)
+            sync_folder(folder)
         finally:
             os.close(fd)
 
@@ -132,11 +133,3 @@ def _give_name(part: str, path: str) -> None:
         os.rename(part, path)
         return
     os.unlink(part)
-
-
-def _sync_folder(folder: str) -> None:
-    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
