@@ -99,13 +99,7 @@ def _look(paths: Paths, is_thorough: bool) -> tuple[State, str | None, Contents 
 
 def _read(path: str, is_thorough: bool) -> Contents:
     with translated(path):
-        try:
-            with translated(path):
-                raw = connect_reading(path)
-                contents(Connection(raw))
-        except (StoreBusy, DiskFull, Internal, ReadOnly):
-            # Nothing can be made here, or a daemon on a full disk holds the file to read alone.
-            raw = connect_frozen(path)
+        raw = _connect(path)
         try:
             refuse_foreign(raw, path)
             problem = quick_check(raw) if is_thorough else None
@@ -114,6 +108,21 @@ def _read(path: str, is_thorough: bool) -> Contents:
             return contents(Connection(raw))
         finally:
             raw.close()
+
+
+def _connect(path: str) -> apsw.Connection:
+    try:
+        with translated(path):
+            raw = connect_reading(path)
+            try:
+                contents(Connection(raw))
+            except BaseException:
+                raw.close()
+                raise
+            return raw
+    except (StoreBusy, DiskFull, Internal, ReadOnly):
+        # Nothing can be made here, or a daemon on a full disk holds the file to read alone.
+        return connect_frozen(path)
 
 
 def _lost_or_new(paths: Paths) -> tuple[State, str, None]:

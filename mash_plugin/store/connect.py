@@ -45,29 +45,30 @@ class Connection:
 
     def __init__(self, raw: apsw.Connection) -> None:
         self.raw = raw
-        self._until = math.inf
-        raw.set_progress_handler(self._is_late, STEPS)
+        # Nothing that leads back here: a connection that is let go of is closed at once.
+        self._clock = _Clock()
+        raw.set_progress_handler(self._clock.is_late, STEPS)
 
     def one(self, sql: str, params: Params | None = None) -> Row | None:
         """The first row, or None."""
-        self._start_clock()
+        self._clock.start()
         return next(iter(self.raw.execute(sql, params or {})), None)
 
     def all(self, sql: str, params: Params | None = None) -> list[Row]:
         """Every row."""
-        self._start_clock()
+        self._clock.start()
         return list(self.raw.execute(sql, params or {}))
 
     def each(self, sql: str, params: Params | None = None) -> Iterator[Row]:
         """Every row, fetched as it is asked for."""
-        self._start_clock()
+        self._clock.start()
         for row in self.raw.execute(sql, params or {}):
             yield row
-            self._start_clock()
+            self._clock.start()
 
     def run(self, sql: str, params: Params | None = None) -> int:
         """Execute to the end; the number of rows changed."""
-        self._start_clock()
+        self._clock.start()
         before = self.raw.total_changes()
         # A cursor that is not drained stops at the first row-returning statement (apsw).
         list(self.raw.execute(sql, params or {}))
@@ -75,13 +76,20 @@ class Connection:
 
     def run_many(self, sql: str, rows: list[Params]) -> None:
         """Execute once for each row of parameters."""
-        self._start_clock()
+        self._clock.start()
         self.raw.executemany(sql, rows)
 
-    def _start_clock(self) -> None:
+
+class _Clock:
+    """How long a query has waited for its next row."""
+
+    def __init__(self) -> None:
+        self._until = math.inf
+
+    def start(self) -> None:
         self._until = time.monotonic() + QUERY_S
 
-    def _is_late(self) -> bool:
+    def is_late(self) -> bool:
         return getattr(_this_thread, "is_limited", False) and time.monotonic() > self._until
 
 
