@@ -236,4 +236,4 @@ def json_list(values: Iterable[str | int]) -> str:
 
 def quoted(words: str) -> str:
     """The words as one phrase of the full-text syntax, whatever stands in them."""
-    return '"' + words.replace('"', "") + '"'
+    return '"' + words.replace('"', "").replace("\0", "") + '"'

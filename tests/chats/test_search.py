@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from mash_plugin.chats import search
 from mash_plugin.chats.project import Project
 from mash_plugin.chats.search import search_chats
+from mash_plugin.store.chats import quoted
 from tests.chats.conftest import NOW, Chats
 
 TEXTS = {
@@ -96,6 +97,13 @@ def test_syntax_has_no_meaning_of_its_own(talk: Chats, query: str) -> None:
 @given(query=st.text(max_size=80))
 def test_any_text_can_be_searched(talk: Chats, query: str) -> None:
     find(talk, query)
+
+
+@pytest.mark.parametrize("text", [text for text in HOSTILE if text != "AND"])
+def test_a_phrase_is_one_whatever_stands_in_it(talk: Chats, text: str) -> None:
+    with talk.database.reading() as db:
+        shown = text.encode("utf-8", "replace").decode()
+        assert db.all(search.SQL.newest_matches, {"match": quoted(shown), "limit": 1}) == []
 
 
 def test_tool_output_is_not_searched(talk: Chats) -> None:
