@@ -78,13 +78,15 @@ OWN = {
     "pause": ("mash_plugin.daemon.sessions", "pause"),
     "status_line": ("mash_plugin.daemon.sessions", "status_line"),
     "explain_recall": ("mash_plugin.daemon.explain", "explain_recall"),
+    "publish_now": ("mash_plugin.daemon.publication", "publish_now"),
+    "publication_status": ("mash_plugin.daemon.publication", "publication_status"),
     "view_version": ("mash_plugin.daemon.health", "view_version"),
     "view_health": ("mash_plugin.daemon.health", "view_health"),
 }
 """name → module and function(requests, params): what is asked of the daemon itself."""
 PERSONS_ALONE = (
     *COMMANDS,
-    *("forget_chat", "forget_project", "restore_chat", "pause"),
+    *("forget_chat", "forget_project", "restore_chat", "pause", "publish_now"),
     *("export", "import_export", "import_memory", "undo_import", "break_off_transfer"),
 )
 """Neither `mash mcp` nor `mash call` passes these on."""

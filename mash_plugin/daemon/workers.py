@@ -19,6 +19,7 @@ from mash_plugin.memory.call import Caller
 
 if TYPE_CHECKING:
     from mash_plugin.daemon.bridge import Bridge
+    from mash_plugin.daemon.publishing import Publishing
 
 RULES_AFTER_S = 0.5
 """The rules for prompts and credentials are compiled before a prompt needs them, and not while
@@ -95,13 +96,14 @@ class Workers:
             group=now + (GROUP_SOON_S if node.is_group_asked else GROUP_AFTER_S),
         )
         self._bridge: Bridge | None = None
+        self._publishing: Publishing | None = None
         self._group = GroupFetcher(node, log)
         self._has_forgotten = False
         self._regular: tuple[tuple[str, float, Callable[[], None]], ...] = (
             ("purge", PURGE_EVERY_S, self._purge),  # before the backup, which would keep the text
             ("backup", BACKUP_EVERY_S, self._back_up),
             ("sessions", SESSIONS_EVERY_S, self._capture_sessions),
-            ("group", GROUP_EVERY_S, self._group.look_after),
+            ("group", GROUP_EVERY_S, self._look_after_group),
             ("checkpoint", CHECKPOINT_EVERY_S, node.checkpoint),
         )
         """What is to be done again and again, the first that is due first."""
@@ -126,12 +128,23 @@ class Workers:
                 self._changed.notify()
             return self.index_run.number
 
+    def publishing(self) -> "Publishing":
+        """The publication to the group, begun when it is first asked for."""
+        with self._changed:
+            if self._publishing is None:
+                from mash_plugin.daemon.publishing import Publishing  # most have no group
+
+                self._publishing = Publishing(self._node, self._log)
+            return self._publishing
+
     def is_busy(self) -> bool:
         """Whether something waits or is being done that the daemon should not exit before."""
+        publishing = self._publishing
         with self._changed:
             due = self._due
             return bool(
                 self._is_working
+                or (publishing is not None and publishing.is_busy())
                 or due.transcripts
                 or due.state is not None
                 or self.index_run.is_running
@@ -142,6 +155,8 @@ class Workers:
         with self._changed:
             self._is_closed = True
             self._changed.notify()
+        if self._publishing is not None:
+            self._publishing.close()
         self._thread.join(10.0)
         self._try("hook-state", self._save_state)
 
@@ -262,6 +277,24 @@ class Workers:
         dropped = self._node.chats.drop_old(now_ms())
         if dropped:
             self._log.write("retention", chats=dropped)
+
+    def _look_after_group(self) -> None:
+        settings = self._node.settings({})
+        if settings.group_dsn_file is not None:
+            self.publishing()
+        elif settings.problem is None:  # a file that cannot be read tells of no leaving
+            self._leave_group()
+        self._group.look_after()
+
+    def _leave_group(self) -> None:
+        """Note changes for a group no longer, once it was left."""
+        from mash_plugin.store import publication
+
+        with self._node.store.reading() as db:
+            is_joined = publication.membership(db) is not None
+        if is_joined:
+            with self._node.store.writing() as db:
+                publication.leave(db)
 
     def _purge(self) -> None:
         from mash_plugin.memory.forget import purge_hidden

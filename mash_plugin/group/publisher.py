@@ -85,6 +85,8 @@ class Publisher:
         """
         call = self._call()
         self._is_full = False
+        with call.store.writing():
+            pass  # nothing is published that could not be noted
         with closing(open_group(call.settings, self._environ, to_write=True)) as db:
             self._db = db
             try:
@@ -161,6 +163,8 @@ class Publisher:
     def _send_next(self, db: "GroupDatabase", node_id: str) -> bool:
         """Send one batch; False when nothing waits."""
         call = self._call()
+        if call.settings.group_dsn_file is None:
+            return False  # the group was left meanwhile
         changes = _next_changes(call)
         if changes:
             self._send(db, call, node_id, changes)

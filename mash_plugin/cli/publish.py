@@ -1,0 +1,103 @@
+"""`mash publish`: what waits for the group, what stays here and why, and publish it now."""
+
+import time
+from typing import Any
+
+import click
+import orjson
+
+from mash_plugin.cli.tables import print_table
+from mash_plugin.cli.telling import tell
+from mash_plugin.errors import SharedUnavailable
+from mash_plugin.render.text import clean, local_date
+from mash_plugin.wording import counted
+
+POLL_S = 0.1
+WAIT_S = 10 * 60.0
+Json = dict[str, Any]
+
+
+@click.command()
+@click.option("--now", is_flag=True, help="Publish what waits, and wait until it is there.")
+@click.option("--status", "only_status", is_flag=True, help="Show what waits; the default.")
+@click.option(
+    "--take-over",
+    is_flag=True,
+    help="With --now: publish from here although another folder or machine did last.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
+def publish(now: bool, only_status: bool, take_over: bool, as_json: bool) -> int:
+    """Show what of your records goes to the group, or send it at once.
+
+    The daemon publishes by itself, seconds after each change, and goes on when a server that
+    was away is back. --now also tries again what the rules or the server had refused.
+    """
+    from mash_plugin import client
+
+    if now and only_status:
+        raise click.UsageError("--now and --status exclude each other; --now shows it, too.")
+    if take_over and not now:
+        raise click.UsageError("--take-over goes with --now.")
+    told = _publish(take_over=take_over) if now else client.call("publication_status", {})
+    if as_json:
+        click.echo(orjson.dumps(told).decode())
+    else:
+        _show(told)
+    return 1 if told.get("last_failure") else 0
+
+
+def _publish(*, take_over: bool) -> Json:
+    """Have it published; the status when the attempt has ended."""
+    from mash_plugin import client
+
+    attempt = client.call("publish_now", {"take_over": take_over})["attempt"]
+    end = time.monotonic() + WAIT_S
+    while time.monotonic() < end:
+        told = client.call("publication_status", {})
+        if told["attempts"]["ended"] >= attempt:
+            return told
+        time.sleep(POLL_S)
+    raise SharedUnavailable("It is still being published; `mash publish --status` tells more.")
+
+
+def _show(told: Json) -> None:
+    if not told["configured"]:
+        tell(
+            "No group is joined: nothing is published, and nothing waits. See `mash group --help`."
+        )
+        return
+    print_table(_rows(told))
+    for one in told["refused"]:
+        tell(f"Stays here: {clean(one['id'])}: {clean(one['why'])}")
+    if len(told["refused"]) < told["set_aside"]:
+        tell(f"... and {told['set_aside'] - len(told['refused'])} more.")
+    if failure := told.get("last_failure"):
+        tell(f"PROBLEM: {clean(failure['message'])}")
+
+
+def _rows(told: Json) -> list[tuple[str, str]]:
+    group = told.get("group")
+    rows = []
+    if group:
+        may = " (may only read: nothing is published)" if group["is_read_only"] else ""
+        rows.append(("Group", f"{clean(group['group'])} as {clean(group['member'])}{may}"))
+    waiting = counted(told["waiting"], "record")
+    if told["oldest_at"]:
+        waiting += f", since {local_date(told['oldest_at'])}"
+    rows.append(("Publishes", _chosen(told["publishes"])))
+    rows.append(("Waiting", waiting))
+    rows.append(("Stay here", counted(told["set_aside"], "record")))
+    last = told["last_published_at"]
+    rows.append(("Last published", local_date(last) if last else "never"))
+    if told.get("last_failure"):
+        rows.append(("Last failure", local_date(told["last_failure"]["at"])))
+    return rows
+
+
+def _chosen(publishes: Json) -> str:
+    texts = {"established": "what is established", "all": "candidates, too", "nothing": "nothing"}
+    more = [f"{name} records" for name in ("personal", "chats") if publishes[name]]
+    more += [
+        f"{name} {', '.join(publishes[name])}" for name in ("only", "never") if publishes[name]
+    ]
+    return clean("; ".join([texts[publishes["publish"]], *more]))
