@@ -19,6 +19,7 @@ STATEMENT = "The ledger uses Postgres 16."
 
 
 @pytest.mark.spec("R-013", "R-018", "R-045", "R-123", "R-124")
+@pytest.mark.row(19)
 def test_a_decision_typed_in_claude_code_is_established_and_a_new_codex_session_is_told_once(
     person: Installed,
     name: str,

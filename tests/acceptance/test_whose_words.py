@@ -44,6 +44,7 @@ def test_words_of_a_tool_result_do_not_endorse(
 
 
 @pytest.mark.spec("R-018", "R-022")
+@pytest.mark.row(45)
 def test_the_agents_own_words_do_not_endorse(
     person: Installed, name: str, clone: Path, open_claude: Open
 ) -> None:

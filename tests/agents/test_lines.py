@@ -50,6 +50,7 @@ class Zeros(io.RawIOBase):
         return len(data)
 
 
+@pytest.mark.row(48)
 def test_a_cut_off_last_line_is_left_for_later() -> None:
     found = list(read_lines(io.BytesIO(b'{"a":1}\n{"b"'), 0))
     assert [(line.offset, line.end, line.data) for line in found] == [(0, 8, b'{"a":1}')]
@@ -70,6 +71,7 @@ def test_a_limit_ends_a_chunk_at_a_whole_line() -> None:
     assert [line.data for line in read_lines(file, first[-1].end, limit=1)] == [b"cccc"]
 
 
+@pytest.mark.row(48)
 def test_a_line_over_the_cap_is_skipped_with_its_end_known() -> None:
     long = 60 * 1024 * 1024
     raw = Zeros(long, b'\n{"after":1}\n')
@@ -82,6 +84,7 @@ def test_a_line_over_the_cap_is_skipped_with_its_end_known() -> None:
 
 
 @pytest.mark.parametrize(("over", "most"), [(0, MAX_LINE), (1, 0)])
+@pytest.mark.row(48)
 def test_a_line_is_held_once_and_one_over_the_cap_never(over: int, most: int) -> None:
     long = MAX_LINE + over
     file = io.BufferedReader(Zeros(long, b'\n{"after":1}\n'), SCAN_BLOCK)
@@ -182,6 +185,7 @@ def test_a_root_that_is_itself_a_link_is_followed(root: Path, tmp_path: Path) ->
             assert file.read() == b"{}\n"
 
 
+@pytest.mark.row(49)
 def test_nothing_but_a_transcript_under_a_root_is_opened(
     root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -223,6 +227,7 @@ def test_nothing_but_a_transcript_under_a_root_is_opened(
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can make another user's file")
+@pytest.mark.row(49)
 def test_another_users_file_is_refused(root: Path) -> None:
     path = root / "projects" / "p" / "s.jsonl"
     path.write_text("{}\n")

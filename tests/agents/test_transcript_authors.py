@@ -117,6 +117,7 @@ def test_no_line_gives_two_messages(agent: str, name: str) -> None:
         ("codex", "older-lines.jsonl", 22, "text of 394 characters"),
     ],
 )
+@pytest.mark.row(44)
 def test_only_what_was_typed_counts_as_the_persons_words(
     agent: str, name: str, line: int, own: str | None
 ) -> None:

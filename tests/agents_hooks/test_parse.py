@@ -193,6 +193,7 @@ def test_only_the_end_of_a_long_rollout_is_read(tmp_path):
 
 @pytest.mark.parametrize("agent", [CLAUDE, CODEX])
 @pytest.mark.parametrize("hook", ["session-start", "prompt-submit", "file-read", "reminder-timer"])
+@pytest.mark.row(3)
 def test_payloads_of_another_shape_are_no_event(agent, hook):
     whole = {"session_id": "s-1", "cwd": "/p", "hook_event_name": "SessionStart"}
     for raw in (
@@ -210,6 +211,7 @@ def test_payloads_of_another_shape_are_no_event(agent, hook):
         assert agent.parse_event(hook, raw) is None
 
 
+@pytest.mark.row(3)
 def test_fields_of_a_wrong_type_count_as_absent():
     raw = {
         "session_id": "s-1",

@@ -108,6 +108,7 @@ def test_who_is_not_signed_in_is_told_how(bench: BackfillPlace, chat: str) -> No
     assert "You are not signed in to Claude Code: start `claude` and type /login" in told
 
 
+@pytest.mark.row(68)
 def test_a_client_that_is_not_there_is_named(bench: BackfillPlace, chat: str) -> None:
     code, _, told = mash(bench, "--yes", "--agent", "codex")
     assert code == 1

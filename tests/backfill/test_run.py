@@ -72,6 +72,7 @@ def test_the_agent_is_told_apart_from_the_person_and_works_in_an_empty_folder(
         ("refusal", "refused to review this chat: I can't help with that."),
     ],
 )
+@pytest.mark.row(68)
 def test_a_review_that_is_not_saved_stops_the_run_with_a_plain_reason(
     bench: BackfillPlace, how: str, reason: str
 ) -> None:
@@ -104,6 +105,7 @@ def test_a_chat_that_failed_comes_last_in_the_next_run(bench: BackfillPlace) -> 
 
 
 @pytest.mark.spec("R-119", "R-147")
+@pytest.mark.row(68)
 def test_a_chat_that_goes_on_during_its_review_stays_pending(bench: BackfillPlace) -> None:
     transcript = bench.chat("We keep amounts in cents.", "one")
     result = bench.run(bench.plan(), STUB="changed", STUB_TRANSCRIPT=str(transcript.path))
@@ -114,6 +116,7 @@ def test_a_chat_that_goes_on_during_its_review_stays_pending(bench: BackfillPlac
 
 
 @pytest.mark.spec("R-149")
+@pytest.mark.row(68)
 def test_an_agent_that_takes_too_long_is_ended_with_all_that_it_started(
     bench: BackfillPlace,
 ) -> None:
@@ -178,6 +181,7 @@ def test_progress_tells_the_rate_and_the_time_that_is_left(bench: BackfillPlace)
     assert told[3].endswith("100 s per chat")
 
 
+@pytest.mark.row(68)
 def test_a_client_that_cannot_be_started_is_a_failure_and_no_traceback(
     bench: BackfillPlace,
 ) -> None:

@@ -128,6 +128,7 @@ def test_a_cut_off_last_line_waits_for_its_end(chats: Chats) -> None:
     assert chats.texts() == ["Whole.", "Ended."]
 
 
+@pytest.mark.row(48)
 def test_a_truncated_transcript_loses_what_it_no_longer_holds(chats: Chats) -> None:
     t = chats.transcript()
     t.person("Keep this sentence.")
@@ -194,6 +195,7 @@ def test_a_file_replaced_by_the_same_bytes_is_not_read_again(chats: Chats) -> No
 
 
 @pytest.mark.spec("R-027")
+@pytest.mark.row(48)
 def test_a_vanished_transcript_keeps_its_messages(chats: Chats) -> None:
     t = chats.transcript()
     t.person("Remember the heron.")
@@ -276,6 +278,7 @@ def test_an_archived_rollout_is_the_same_chat_in_a_new_place(chats: Chats) -> No
     assert chats.stored() == len(before)
 
 
+@pytest.mark.row(48)
 def test_bad_lines_are_passed_over_and_counted(chats: Chats) -> None:
     t = chats.transcript()
     t.person("Before.")
@@ -287,6 +290,7 @@ def test_bad_lines_are_passed_over_and_counted(chats: Chats) -> None:
     assert report.lines_skipped >= 2
 
 
+@pytest.mark.row(48)
 def test_a_line_over_the_cap_is_skipped_with_its_bytes(
     chats: Chats, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -307,10 +311,12 @@ def test_cut_tool_output_is_counted(chats: Chats) -> None:
 
 
 @pytest.mark.parametrize("name", ["../../etc/passwd", "s-1\0", "", "x" * 200, "a/b/c", "s 1"])
+@pytest.mark.row(49)
 def test_a_session_id_never_becomes_a_path(chats: Chats, name: str) -> None:
     assert chats.refresh(name) is None
 
 
+@pytest.mark.row(49)
 def test_only_ordinary_files_under_the_roots_are_read(chats: Chats, tmp_path: Path) -> None:
     outside = tmp_path / "outside.jsonl"
     outside.write_text("{}\n")
@@ -440,6 +446,7 @@ def test_a_rewrite_that_is_cut_short_shows_the_old_chat_until_it_is_done(
     assert report.rewritten == ("claude-code-s-1",)
 
 
+@pytest.mark.row(53)
 def test_private_text_is_in_no_byte_of_the_index(chats: Chats, tmp_path: Path) -> None:
     chats.transcript().person("Use this. <private>the blue flamingo sings</private> Thanks.")
     chats.refresh()

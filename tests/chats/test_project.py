@@ -33,6 +33,7 @@ SHOP = "github.com/acme/shop"
         "https://www.github.com/acme/shop",
     ],
 )
+@pytest.mark.row(57)
 def test_every_spelling_of_a_remote_is_one_identity(url: str) -> None:
     assert normalise_remote(url) == SHOP
 
@@ -81,6 +82,7 @@ def test_two_clones_share_the_identity_and_keep_their_paths(tmp_path: Path) -> N
     assert len({p.root for p in found if p}) == 3
 
 
+@pytest.mark.row(57)
 def test_links_and_dots_lead_to_one_project(tmp_path: Path) -> None:
     clone = write_repository(tmp_path / "real", "git@github.com:acme/shop.git")
     (tmp_path / "link").symlink_to(clone)
@@ -107,15 +109,18 @@ def test_a_home_under_version_control_is_no_project_and_none_of_its_folders_is(
 @pytest.mark.parametrize(
     "cwd", ["", "relative/path", "a\0b", "/w/a\nb", "/" + "x" * 5_000, "/\udcff"]
 )
+@pytest.mark.row(6)
 def test_odd_paths_have_no_project_and_raise_nothing(cwd: str) -> None:
     project = project_of(cwd)
     assert project is None or project.identity is None
 
 
+@pytest.mark.row(6)
 def test_a_deleted_folder_is_a_project_without_identity(tmp_path: Path) -> None:
     assert project_of(str(tmp_path / "gone")) == Project(str(tmp_path / "gone"), None)
 
 
+@pytest.mark.row(57)
 def test_worktrees_and_submodules_as_git_makes_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -185,6 +190,7 @@ def test_work_trees_without_a_remote_share_one_place(tmp_path: Path, kind: str) 
     assert not is_denied(project_of(str(trees[0])), [str(trees[1])])
 
 
+@pytest.mark.row(57)
 def test_a_folder_that_only_claims_to_be_a_work_tree_shares_nothing(tmp_path: Path) -> None:
     main = write_repository(tmp_path / "main", None)
     own = main / ".git" / "worktrees" / "x"

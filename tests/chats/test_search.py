@@ -84,22 +84,26 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("query", HOSTILE)
+@pytest.mark.row(56)
 def test_no_query_is_an_error_or_changes_its_meaning(talk: Chats, query: str) -> None:
     find(talk, query)
 
 
 @pytest.mark.parametrize("query", ["tokens:xylophone", "NEAR(zzz yyy)", "zzz*", "^zzz", "%", "_"])
+@pytest.mark.row(56)
 def test_syntax_has_no_meaning_of_its_own(talk: Chats, query: str) -> None:
     assert find(talk, query) == []
 
 
 @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(query=st.text(max_size=80))
+@pytest.mark.row(56)
 def test_any_text_can_be_searched(talk: Chats, query: str) -> None:
     find(talk, query)
 
 
 @pytest.mark.parametrize("text", [text for text in HOSTILE if text != "AND"])
+@pytest.mark.row(56)
 def test_a_phrase_is_one_whatever_stands_in_it(talk: Chats, text: str) -> None:
     with talk.database.reading() as db:
         shown = text.encode("utf-8", "replace").decode()

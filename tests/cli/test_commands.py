@@ -71,6 +71,7 @@ def test_people_are_told_where_the_log_is_and_no_advice_for_programs(
         ["init", "--yes"],
     ],
 )
+@pytest.mark.row(20)
 def test_in_codexs_sandbox_every_command_says_so_at_once_and_starts_nothing(
     fresh: Home, arguments: list[str]
 ) -> None:

@@ -59,6 +59,7 @@ def statements(place: Place) -> list[str]:
 
 
 @pytest.mark.spec("R-183")
+@pytest.mark.row(29)
 def test_no_acknowledged_record_is_lost_to_kills_and_none_is_there_twice(
     place: Place, session: ClaudeTranscript
 ) -> None:
@@ -92,6 +93,7 @@ def test_no_acknowledged_record_is_lost_to_kills_and_none_is_there_twice(
     assert sorted(statements(place)) == sorted(set(acknowledged))
 
 
+@pytest.mark.row(36)
 def test_a_damaged_record_is_named_in_the_log_without_its_text(
     place: Place, session: ClaudeTranscript
 ) -> None:
@@ -108,6 +110,7 @@ def test_a_damaged_record_is_named_in_the_log_without_its_text(
 
 
 @pytest.mark.spec("R-183")
+@pytest.mark.row(11)
 def test_a_daemon_that_dies_between_commit_and_reply_leaves_the_outcome_unknown(
     place: Place, session: ClaudeTranscript, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -157,6 +160,7 @@ main()
 
 @pytest.mark.parametrize("forbidden", ["socket.__new__", "socket.connect"])
 @pytest.mark.parametrize("command", ["status", "start", "stop"])
+@pytest.mark.row(20)
 def test_a_sandboxed_shell_is_told_so_and_starts_nothing(
     place: Place, forbidden: str, command: str
 ) -> None:
@@ -173,6 +177,7 @@ def test_a_sandboxed_shell_is_told_so_and_starts_nothing(
     assert place.daemons() == before
 
 
+@pytest.mark.row(20)
 def test_only_eperm_means_a_sandbox(place: Place) -> None:
     place.start()
     denied = PermissionError(13, "Permission denied")
@@ -180,6 +185,7 @@ def test_only_eperm_means_a_sandbox(place: Place) -> None:
 
 
 @pytest.mark.spec("R-136", "R-137")
+@pytest.mark.row(28)
 def test_switches_of_one_hook_do_not_reach_the_next(place: Place) -> None:
     def context(session_id: str, **switches: str) -> bytes:
         body = event("SessionStart", source="startup", session_id=session_id)
@@ -191,6 +197,7 @@ def test_switches_of_one_hook_do_not_reach_the_next(place: Place) -> None:
     assert b"Saving memory" in context("d")
 
 
+@pytest.mark.row(28)
 def test_a_changed_configuration_counts_from_the_next_call(place: Place) -> None:
     file = Path(place.paths.config_file)
     place.start()

@@ -34,6 +34,7 @@ def candidate(statement: str) -> dict[str, Any]:
     return {"operation_id": statement.replace(" ", "-"), "change": change}
 
 
+@pytest.mark.row(42)
 def test_a_daemon_without_memory_answers_or_ends_and_the_next_request_is_served(
     place: Place,
 ) -> None:
@@ -56,6 +57,7 @@ def test_a_daemon_without_memory_answers_or_ends_and_the_next_request_is_served(
     assert {one["statement"] for one in found} == {"kept before", "kept after"}
 
 
+@pytest.mark.row(42)
 def test_interrupts_amid_commits_lose_nothing(place: Place) -> None:
     acknowledged: list[str] = []
     is_over = threading.Event()

@@ -13,6 +13,7 @@ from tests.support.transcripts import ClaudeTranscript
 QUESTION = "Which vector store should we use locally?"
 
 
+@pytest.mark.row(38)
 def test_hooks_and_reads_are_answered_while_another_program_holds_the_store(place: Place) -> None:
     transcript = ClaudeTranscript(place.home / ".claude", str(place.root / "work"), "s-1")
     transcript.person(QUESTION)

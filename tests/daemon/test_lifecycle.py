@@ -36,6 +36,7 @@ def lock_is_free(place: Place) -> bool:
 
 
 @pytest.mark.spec("R-181", "R-182")
+@pytest.mark.row(7)
 def test_many_clients_at_once_start_one_daemon(place: Place) -> None:
     with ThreadPoolExecutor(16) as pool:
         pids = set(pool.map(lambda _: place.call("ping")["pid"], range(32)))
@@ -43,6 +44,7 @@ def test_many_clients_at_once_start_one_daemon(place: Place) -> None:
     eventually(lambda: place.daemons() == list(pids), "another daemon lives on")
 
 
+@pytest.mark.row(7)
 def test_many_daemons_at_once_leave_one(place: Place) -> None:
     children = [
         subprocess.Popen([sys.executable, "-I", "-m", "mash_plugin.daemon"], env=place.environment)
@@ -72,6 +74,7 @@ def test_the_command_starts_stops_and_shows_the_daemon(place: Place) -> None:
     assert mash(place, "daemon", "stop").returncode == 0
 
 
+@pytest.mark.row(9, 24)
 def test_a_stopped_process_is_called_hanging_and_can_be_replaced(place: Place) -> None:
     daemon = place.start()
     os.kill(daemon.pid, signal.SIGSTOP)
@@ -86,6 +89,7 @@ def test_a_stopped_process_is_called_hanging_and_can_be_replaced(place: Place) -
     assert place.call("ping", start=False)["pid"] != daemon.pid
 
 
+@pytest.mark.row(24)
 def test_the_store_is_freed_from_a_process_that_hangs(place: Place) -> None:
     daemon = place.start()
     os.kill(daemon.pid, signal.SIGSTOP)
@@ -94,6 +98,7 @@ def test_the_store_is_freed_from_a_process_that_hangs(place: Place) -> None:
     assert lock_is_free(place)
 
 
+@pytest.mark.row(24)
 def test_a_process_that_only_owns_the_socket_is_never_signalled(place: Place) -> None:
     run = Path(place.paths.run)
     run.mkdir(parents=True, mode=0o700)
@@ -124,6 +129,7 @@ def test_a_process_that_only_owns_the_socket_is_never_signalled(place: Place) ->
         other.communicate()
 
 
+@pytest.mark.row(42)
 def test_the_foreground_daemon_ends_on_an_interrupt(place: Place) -> None:
     child = subprocess.Popen(
         [sys.executable, "-m", "mash_plugin", "daemon", "start", "--foreground"],
@@ -155,6 +161,7 @@ def test_a_lease_keeps_the_daemon_and_returns_to_the_next_one(place: Place) -> N
     eventually(lambda: place.call("status")["load"]["leases"] == 0, "the lease stays")
 
 
+@pytest.mark.row(25)
 def test_every_call_is_answered_while_daemons_end_from_idleness(place: Place) -> None:
     daemon = place.launch("--idle-s", "0.02")
     pids = set()
@@ -169,6 +176,7 @@ def test_every_call_is_answered_while_daemons_end_from_idleness(place: Place) ->
     assert len(pids) > 1
 
 
+@pytest.mark.row(21)
 def test_a_daemon_whose_socket_was_taken_away_ends(place: Place) -> None:
     daemon = place.start("--tick-s", "0.2")
     os.unlink(place.paths.socket)
@@ -176,6 +184,7 @@ def test_a_daemon_whose_socket_was_taken_away_ends(place: Place) -> None:
     assert place.call("ping")["pid"] != daemon.pid
 
 
+@pytest.mark.row(21)
 def test_a_daemon_never_removes_the_socket_of_another(place: Place) -> None:
     daemon = place.start()
     os.rename(place.paths.socket, place.paths.socket + "-away")
@@ -185,6 +194,7 @@ def test_a_daemon_never_removes_the_socket_of_another(place: Place) -> None:
     assert Path(place.paths.socket).read_text() == "somebody else's"
 
 
+@pytest.mark.row(22)
 def test_a_daemon_whose_lock_was_taken_away_lets_nobody_else_write(place: Place) -> None:
     daemon = place.start("--tick-s", "3")
     os.unlink(place.paths.daemon_lock)
@@ -199,6 +209,7 @@ def test_a_daemon_whose_lock_was_taken_away_lets_nobody_else_write(place: Place)
     assert place.call("ping")["pid"] != daemon.pid
 
 
+@pytest.mark.row(15)
 def test_an_unsafe_run_folder_is_refused_by_both_sides(place: Place) -> None:
     run = Path(place.paths.run)
     run.mkdir(parents=True)
@@ -214,6 +225,7 @@ def test_an_unsafe_run_folder_is_refused_by_both_sides(place: Place) -> None:
     assert not list(run.iterdir())
 
 
+@pytest.mark.row(8)
 def test_a_daemon_that_cannot_start_says_why(place: Place) -> None:
     place.mash_home.mkdir()
     Path(place.paths.run).write_text("a file")
@@ -226,6 +238,7 @@ def test_a_daemon_that_cannot_start_says_why(place: Place) -> None:
         place.call("ping")
 
 
+@pytest.mark.row(36)
 def test_a_damaged_store_is_told_and_hooks_stay_silent(place: Place) -> None:
     data = Path(place.paths.data)
     data.mkdir(parents=True, mode=0o700)
@@ -251,6 +264,7 @@ def test_a_killed_daemons_session_gets_a_new_one_at_the_next_hook(place: Place) 
     assert place.daemons() != [daemon.pid]
 
 
+@pytest.mark.row(25)
 def test_hooks_and_clients_survive_daemons_that_are_killed_at_random(place: Place) -> None:
     answered: list[int] = []
     unanswered: list[DaemonUnavailable] = []
@@ -302,6 +316,7 @@ def newer(place: Place, code: str, oldest: int = 2) -> subprocess.CompletedProce
     )
 
 
+@pytest.mark.row(23)
 def test_a_newer_client_replaces_the_daemon_once_and_an_older_one_never(place: Place) -> None:
     old = place.start()
     ask = "print(client.call('list_chats', {})['chats'], client.call('ping', {})['protocol'])"
@@ -317,6 +332,7 @@ def test_a_newer_client_replaces_the_daemon_once_and_an_older_one_never(place: P
     assert place.daemons() == [new]
 
 
+@pytest.mark.row(23)
 def test_versions_that_alternate_replace_each_other_once_a_minute(place: Place) -> None:
     place.start()
     assert newer(place, "client.call('list_chats', {})").returncode == 0
@@ -340,6 +356,7 @@ def test_versions_that_alternate_replace_each_other_once_a_minute(place: Place) 
     assert older.wait(20) == 0
 
 
+@pytest.mark.row(23)
 def test_an_older_protocol_in_the_supported_range_is_served(place: Place) -> None:
     assert newer(place, "client.call('ping', {})", oldest=1).returncode == 0
     assert place.call("list_chats", {}) == {"chats": [], "next_offset": None}

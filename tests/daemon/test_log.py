@@ -3,11 +3,14 @@
 import os
 from pathlib import Path
 
+import pytest
+
 from mash_plugin.daemon import log as module
 from mash_plugin.daemon.log import Log
 from tests.support.daemons import Place, event
 
 
+@pytest.mark.row(27)
 def test_the_log_never_holds_more_than_three_files_of_a_megabyte(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     folder.mkdir()
@@ -21,6 +24,7 @@ def test_the_log_never_holds_more_than_three_files_of_a_megabyte(tmp_path: Path)
     assert {f.stat().st_mode & 0o777 for f in files} == {0o600}
 
 
+@pytest.mark.row(27)
 def test_a_log_that_was_huge_is_not_kept(tmp_path: Path) -> None:
     path = tmp_path / "daemon.log"
     with path.open("wb") as file:
@@ -37,6 +41,7 @@ def test_facts_are_one_word_each(tmp_path: Path) -> None:
     assert line.endswith(" hook name=a_b_c_[31m ms=1.2")
 
 
+@pytest.mark.row(27)
 def test_a_log_that_cannot_be_written_costs_no_request(place: Place) -> None:
     os.makedirs(place.paths.run, 0o700)
     os.mkdir(place.paths.log)
@@ -45,6 +50,7 @@ def test_a_log_that_cannot_be_written_costs_no_request(place: Place) -> None:
     assert place.hook("session-start", event("SessionStart")).out
 
 
+@pytest.mark.row(27)
 def test_no_words_of_a_prompt_reach_the_log(place: Place) -> None:
     place.start()
     body = event("UserPromptSubmit", prompt="from now on always say Rosebud", cwd="/Rosebud")

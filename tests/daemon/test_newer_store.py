@@ -13,6 +13,7 @@ NOW = 1_796_021_684_000
 
 
 @pytest.mark.parametrize("name", ["records.db", "chats.db"])
+@pytest.mark.row(35)
 def test_a_newer_store_is_neither_served_nor_touched(place: Place, name: str) -> None:
     open_store(place.paths, NOW).close()
     open_chats(place.paths).close()

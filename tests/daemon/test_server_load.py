@@ -23,6 +23,7 @@ def connected(place: Place) -> socket.socket:
     return connection
 
 
+@pytest.mark.row(13)
 def test_five_hundred_silent_connections_leave_room_for_a_new_client(place: Place) -> None:
     place.start()
     with ExitStack() as stack:
@@ -35,6 +36,7 @@ def test_five_hundred_silent_connections_leave_room_for_a_new_client(place: Plac
         assert silent[0].recv(1) == b""  # the one that waited longest made room
 
 
+@pytest.mark.row(13)
 def test_a_client_that_sends_half_a_frame_is_left(place: Place) -> None:
     place.start("--frame-s", "0.3")
     for half in (b"", b"mash/1 hook", b"mash/1 hook prompt-submit claude-code\n{", b'{"v":1'):
@@ -43,6 +45,7 @@ def test_a_client_that_sends_half_a_frame_is_left(place: Place) -> None:
             assert connection.recv(1) == b""
 
 
+@pytest.mark.row(13)
 def test_a_client_that_never_reads_its_reply_is_left(place: Place) -> None:
     place.start("--frame-s", "0.3")
     with connected(place) as connection:
@@ -63,6 +66,7 @@ def test_what_a_hook_no_longer_waits_for_comes_with_a_later_one(place: Place) ->
     assert place.hook("session-start", body).out == b""
 
 
+@pytest.mark.row(13)
 def test_clients_that_leave_in_the_middle_disturb_nobody(place: Place) -> None:
     daemon = place.start()
     frame = wire.request_line("status", {})
@@ -83,6 +87,7 @@ def test_too_long_a_request_is_told_so_and_not_kept(place: Place) -> None:
     assert reply["error"]["code"] == "too_large"
 
 
+@pytest.mark.row(12)
 def test_a_reply_without_end_is_left(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(client, "REPLY_LIMIT", 1 << 20)
     sent: list[int] = []
@@ -102,6 +107,7 @@ def test_a_reply_without_end_is_left(place: Place, monkeypatch: pytest.MonkeyPat
     assert max(sent) < 8 << 20
 
 
+@pytest.mark.row(14)
 def test_a_daemon_without_descriptors_recovers_when_some_are_free(place: Place) -> None:
     daemon = place.start()
     held = len(os.listdir(f"/proc/{daemon.pid}/fd"))
@@ -127,6 +133,7 @@ def cpu_ticks(pid: int) -> int:
 
 @pytest.mark.skipif(os.getuid() != 0, reason="becoming another user takes root")
 @pytest.mark.spec("R-182")
+@pytest.mark.row(16)
 def test_another_user_is_turned_away_even_when_the_modes_let_them_in(place: Place) -> None:
     place.start()
     for folder in (Path(place.paths.run), *Path(place.paths.run).parents):

@@ -112,6 +112,7 @@ def node(tmp_path: Path) -> Iterator[Node]:
     made.close()
 
 
+@pytest.mark.row(28)
 def test_a_file_that_breaks_leaves_the_settings_of_before(node: Node) -> None:
     file = Path(node.paths.config_file)
     file.write_text('[projects]\ndeny = ["/w/secret"]\n[records]\nrecall = false\n')
@@ -136,6 +137,7 @@ def test_a_file_that_may_not_be_read_leaves_the_settings_of_before(node: Node) -
     assert node.settings({}).deny == ("/w/secret",)
 
 
+@pytest.mark.row(28)
 def test_a_file_that_was_never_good_leaves_recall_on_and_saving_notes_off(node: Node) -> None:
     Path(node.paths.config_file).write_text("[projects\n")
     settings = node.settings({})

@@ -17,6 +17,7 @@ MANY = "9" * 5_000  # more digits than Python turns into a number
     "path",
     [f"/memory?after=1.x&n={MANY}", f"/chats?n={MANY}", f"{CHAT}?n={MANY}", f"{CHAT}?n=99999"],
 )
+@pytest.mark.row(58)
 def test_a_number_of_no_page_is_passed_over(dash: Dashboard, cookie: str, path: str) -> None:
     answer = dash.get(path, cookie=cookie)
     assert answer.status == 200

@@ -69,6 +69,7 @@ def rest_of(connection: socket.socket) -> bytes:
 
 @pytest.mark.spec("R-166")
 @pytest.mark.parametrize("said", [b"", BEGUN])
+@pytest.mark.row(65)
 def test_a_connection_without_a_whole_request_is_closed(port: int, said: bytes) -> None:
     assert rest_of(connect(port, said)) == b""
 

@@ -37,6 +37,7 @@ def refused(answer: Answer, *statuses: int) -> bool:
         "0.0.0.0:{port}",
     ],
 )
+@pytest.mark.row(65)
 def test_another_host_sees_nothing_even_with_the_cookie(
     dash: Dashboard, cookie: str, host: str | None
 ) -> None:
@@ -64,6 +65,7 @@ def test_the_names_of_this_machine_are_let_in(dash: Dashboard, cookie: str, name
         {"sec_fetch_site": "same-site"},
     ],
 )
+@pytest.mark.row(65)
 def test_another_page_sees_nothing_even_with_the_cookie(
     dash: Dashboard, cookie: str, headers: dict[str, str]
 ) -> None:
@@ -72,6 +74,7 @@ def test_another_page_sees_nothing_even_with_the_cookie(
 
 
 @pytest.mark.spec("R-166")
+@pytest.mark.row(65)
 def test_without_the_cookie_nothing_is_shown_and_nothing_is_told_of_what_is_there(
     dash: Dashboard, demo: Demo, cookie: str
 ) -> None:
@@ -133,6 +136,7 @@ def test_other_addresses_show_nothing_even_with_the_cookie_or_the_token(
 
 @pytest.mark.spec("R-166")
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS", "BREW"])
+@pytest.mark.row(65)
 def test_nothing_but_get_is_answered(dash: Dashboard, cookie: str, method: str) -> None:
     answer = dash.get("/memory", method, cookie=cookie)
     assert refused(answer, 405)
@@ -153,6 +157,7 @@ def test_nothing_but_get_is_answered(dash: Dashboard, cookie: str, method: str) 
         "/nowhere",
     ],
 )
+@pytest.mark.row(65)
 def test_no_path_leads_to_a_file(dash: Dashboard, cookie: str, path: str) -> None:
     assert refused(dash.get(path, cookie=cookie), 400, 404)
 
@@ -177,6 +182,7 @@ def test_every_answer_carries_the_policy(dash: Dashboard, cookie: str) -> None:
 
 
 @pytest.mark.spec("R-166")
+@pytest.mark.row(65)
 def test_http_1_0_and_broken_requests_get_no_data(dash: Dashboard) -> None:
     for request in (
         b"GET /memory HTTP/1.0\r\n\r\n",
@@ -195,6 +201,7 @@ def test_http_1_0_and_broken_requests_get_no_data(dash: Dashboard) -> None:
 
 
 @pytest.mark.spec("R-166")
+@pytest.mark.row(65)
 def test_many_connections_at_once_end_and_leave_it_working(dash: Dashboard, cookie: str) -> None:
     held = [socket.create_connection(("127.0.0.1", dash.port), 10) for _ in range(200)]
     for connection in held:

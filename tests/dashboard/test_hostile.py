@@ -60,6 +60,7 @@ def hostile() -> Iterator[Demo]:
 
 
 @pytest.mark.spec("R-166")
+@pytest.mark.row(50, 65)
 def test_hostile_text_is_shown_and_nothing_happens(hostile: Demo, browser: Browser) -> None:
     names = list(TEXTS)
     with (

@@ -73,6 +73,7 @@ def test_a_store_on_a_network_is_told_with_advice_until_it_is_moved(
     assert list(disk.check_file_system(machine)) == []
 
 
+@pytest.mark.row(18)
 def test_only_the_socket_on_a_network_is_a_warning(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -157,6 +158,7 @@ def test_a_low_and_a_full_disk_are_told_apart_and_room_ends_it(small: Path) -> N
 
 
 @needs_root
+@pytest.mark.row(18)
 def test_a_read_only_disk_is_read_and_the_printed_command_makes_it_writable(small: Path) -> None:
     paths = find_paths({"MASH_HOME": str(small / "mash")})
     open_store(paths, NOW).close()

@@ -225,6 +225,7 @@ def test_the_gravest_severity_counts_and_no_finding_is_in_order() -> None:
     assert summary(notes) == "2 things looked at: 1 warning, 1 note."
 
 
+@pytest.mark.row(50)
 def test_controls_in_a_text_never_reach_the_terminal() -> None:
     evil = Found("a", Finding("x", "error", "bad\x1b[31m\nred", "why\x07", "rm \x1b]0;x\x07y"))
     assert lines_of([evil], 80) == [

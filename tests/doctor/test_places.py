@@ -55,6 +55,7 @@ def test_what_is_no_folder_in_place_of_the_memory_or_its_copies_is_moved_away(
     assert home.mash("backup", "make").code == 0
 
 
+@pytest.mark.row(8)
 def test_a_file_in_place_of_the_socket_is_moved_away(home: Home) -> None:
     home.mash("daemon", "stop")
     (home.mash_home / "run/s.sock").write_text("")
@@ -141,6 +142,7 @@ def test_a_missing_note_of_the_places_asks_for_init(
 
 
 @needs_root
+@pytest.mark.row(15)
 def test_a_run_folder_of_another_user_is_moved_away(home: Home) -> None:
     run = home.mash_home / "run"
     run.mkdir(mode=0o700, exist_ok=True)

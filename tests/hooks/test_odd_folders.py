@@ -16,6 +16,7 @@ NAMES = {
 
 
 @pytest.mark.parametrize("kind", ["gone", "closed", "link", "long", *NAMES])
+@pytest.mark.row(6)
 def test_a_hook_answers_wherever_the_agent_stands(served: Place, tmp_path: Path, kind: str) -> None:
     folder = tmp_path / NAMES.get(kind, kind)
     match kind:

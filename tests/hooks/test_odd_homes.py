@@ -44,6 +44,7 @@ def told(code: str, environment: dict[str, str]) -> Path:
 @pytest.mark.parametrize(
     "home", [None, "", "relative", "/nowhere", "/" + "x" * 200], ids=lambda home: repr(home)[:12]
 )
+@pytest.mark.row(18, 19)
 def test_hooks_and_clients_agree_on_the_place_whatever_the_environment(home: str | None) -> None:
     few = {} if home is None else {"HOME": home}
     places = {told(CLIENT, few), told(CLIENT, few | TEMPORARY | XDG)}

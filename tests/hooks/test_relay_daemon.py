@@ -47,6 +47,7 @@ def send(reply: bytes, connection: socket.socket) -> None:
 
 @pytest.mark.parametrize("reply", REPLIES.values(), ids=REPLIES.keys())
 @pytest.mark.spec("R-132")
+@pytest.mark.row(12)
 def test_a_reply_that_is_not_hook_output_is_not_printed(place: Place, reply: bytes) -> None:
     with impostor(place, lambda connection: send(reply, connection)):
         for name in NAMES:
@@ -76,6 +77,7 @@ def test_a_whole_line_is_enough_where_the_daemon_stays_on_the_line(place: Place)
         assert hung_up.wait(5)
 
 
+@pytest.mark.row(9)
 def test_a_daemon_that_never_answers_is_left_at_the_deadline(place: Place) -> None:
     daemon = place.start()
     os.kill(daemon.pid, signal.SIGSTOP)
@@ -116,6 +118,7 @@ class StoppedDaemon:
         os.kill(self.pid, signal.SIGCONT)
 
 
+@pytest.mark.row(9)
 def test_a_full_queue_is_left_without_another_daemon(place: Place) -> None:
     run = Path(place.paths.run)
     run.mkdir(parents=True, mode=0o700)
@@ -146,6 +149,7 @@ def test_a_full_queue_is_left_without_another_daemon(place: Place) -> None:
 
 
 @pytest.mark.spec("R-132", "R-181", "R-182")
+@pytest.mark.row(7)
 def test_many_hooks_at_once_start_one_daemon(place: Place) -> None:
     def start(number: int) -> Ran:
         return place.hook(NAMES[number % 4], event("SessionStart", session_id=f"s{number}"))
@@ -162,6 +166,7 @@ def test_many_hooks_at_once_start_one_daemon(place: Place) -> None:
         assert os.stat(file).st_mode & 0o777 == 0o600
 
 
+@pytest.mark.row(8)
 def test_a_stale_socket_is_replaced(place: Place) -> None:
     with impostor(place, lambda _connection: None):
         saved = Path(place.paths.run) / "kept"
@@ -172,6 +177,7 @@ def test_a_stale_socket_is_replaced(place: Place) -> None:
 
 
 @pytest.mark.parametrize("kind", ["file", "folder", "symlink", "dangling symlink"])
+@pytest.mark.row(8)
 def test_what_is_no_socket_is_left_alone(place: Place, kind: str) -> None:
     path = Path(place.paths.socket)
     path.parent.mkdir(parents=True, mode=0o700)
@@ -196,6 +202,7 @@ def test_what_is_no_socket_is_left_alone(place: Place, kind: str) -> None:
 
 @pytest.mark.parametrize("kind", ["open to others", "symlink", "file"])
 @pytest.mark.spec("R-182")
+@pytest.mark.row(15)
 def test_an_unsafe_run_folder_is_not_used(place: Place, kind: str, tmp_path: Path) -> None:
     run = Path(place.paths.run)
     run.parent.mkdir()
@@ -241,6 +248,7 @@ def test_a_checkout_starts_the_daemon_through_mash_on_path(place: Place) -> None
     assert run_hook(command, nowhere, SESSION_START) == Ran(0, b"", b"", pytest.approx(0, abs=9))
 
 
+@pytest.mark.row(7)
 def test_hooks_that_start_at_once_do_not_all_start_a_daemon(place: Place) -> None:
     commands, started = place.root / "bin", place.root / "started"
     commands.mkdir()
@@ -258,6 +266,7 @@ def test_hooks_that_start_at_once_do_not_all_start_a_daemon(place: Place) -> Non
     assert set(starts) == {"daemon start --foreground"}
 
 
+@pytest.mark.row(17)
 def test_an_installed_hook_ignores_the_environments_home(place: Place) -> None:
     planted = place.root / "planted"
     environment = place.environment | {"MASH_HOME": str(planted)}
@@ -268,6 +277,7 @@ def test_an_installed_hook_ignores_the_environments_home(place: Place) -> None:
 
 
 @pytest.mark.parametrize("kind", ["clone", "worktree"])
+@pytest.mark.row(17)
 def test_a_home_in_a_work_tree_gets_no_run_folder(place: Place, kind: str) -> None:
     if kind == "clone":
         (place.root / ".git").mkdir()
@@ -278,6 +288,7 @@ def test_a_home_in_a_work_tree_gets_no_run_folder(place: Place, kind: str) -> No
     assert not place.mash_home.exists()
 
 
+@pytest.mark.row(18)
 def test_a_long_run_folder_is_reached_from_inside(place: Place) -> None:
     long = place.root / ("a" * 120) / "é b"
     long.mkdir(parents=True)
@@ -289,6 +300,7 @@ def test_a_long_run_folder_is_reached_from_inside(place: Place) -> None:
     assert b"additionalContext" in again.out
 
 
+@pytest.mark.row(26)
 def test_the_daemon_lives_on_when_the_hosts_group_is_killed(place: Place) -> None:
     command = " ".join(f"'{word}'" for word in place.hook_command("session-start"))
     host = subprocess.Popen(
@@ -324,6 +336,7 @@ def test_the_daemon_inherits_no_keys_and_no_switches(place: Place) -> None:
 
 @pytest.mark.skipif(os.getuid() != 0, reason="becoming another user takes root")
 @pytest.mark.spec("R-182")
+@pytest.mark.row(17)
 def test_another_users_listener_hears_nothing(place: Place) -> None:
     run = Path(place.paths.run)
     run.mkdir(parents=True, mode=0o700)

@@ -33,6 +33,7 @@ BODIES = {
 @pytest.mark.parametrize("body", BODIES.values(), ids=BODIES.keys())
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.spec("R-132", "R-181")
+@pytest.mark.row(2, 3, 4)
 def test_any_stdin_is_answered_harmlessly(served: Place, name: str, body: bytes) -> None:
     for agent in ("claude-code", "codex", "no such agent"):
         if agent == "claude-code" or len(body) < 1_000:
@@ -40,6 +41,7 @@ def test_any_stdin_is_answered_harmlessly(served: Place, name: str, body: bytes)
 
 
 @pytest.mark.parametrize("name", NAMES)
+@pytest.mark.row(1)
 def test_closed_streams_are_harmless(served: Place, name: str) -> None:
     for closed in ((0,), (1,), (2,), (0, 1, 2)):
 
@@ -50,12 +52,14 @@ def test_closed_streams_are_harmless(served: Place, name: str) -> None:
         assert served.hook(name, b"", before=close).is_harmless()
 
 
+@pytest.mark.row(1)
 def test_a_closed_stdin_is_an_end_and_not_taken_for_the_socket(served: Place) -> None:
     runs = [served.hook("session-start", b"", before=lambda: os.close(0)) for _ in range(3)]
     assert min(ran.seconds for ran in runs) < 0.7  # long before its deadline
 
 
 @pytest.mark.parametrize("name", NAMES)
+@pytest.mark.row(1)
 def test_a_stdin_that_never_ends_is_left_at_the_deadline(served: Place, name: str) -> None:
     ran = served.hook(name, None)
     assert ran.is_harmless()
@@ -74,6 +78,7 @@ def test_a_stdin_that_stays_open_after_the_object_is_answered(served: Place) -> 
     assert json.loads(ran.out)["hookSpecificOutput"]["hookEventName"] == "SessionStart"
 
 
+@pytest.mark.row(1)
 def test_a_stdin_that_is_no_pipe_is_harmless(served: Place, tmp_path: Path) -> None:
     (tmp_path / "event.json").write_bytes(SESSION_START)
     for path, flags in (
@@ -122,6 +127,7 @@ def test_words_of_any_script_pass_in_odd_locales(served: Place, locale: dict[str
 
 
 @pytest.mark.parametrize("prompt", ["x" * (5 << 20), "é" * (2 << 20)])
+@pytest.mark.row(5)
 def test_no_more_than_a_megabyte_of_a_prompt_is_sent(place: Place, prompt: str) -> None:
     sizes: list[int] = []
 
@@ -137,6 +143,7 @@ def test_no_more_than_a_megabyte_of_a_prompt_is_sent(place: Place, prompt: str) 
     assert 1 << 19 < size + len(first) <= (1 << 20) + 300  # the header comes on top
 
 
+@pytest.mark.row(5)
 def test_big_prompts_do_not_make_the_daemon_grow(served: Place) -> None:
     def resident_kb() -> int:
         for line in Path(f"/proc/{served.call('ping')['pid']}/status").read_text().splitlines():

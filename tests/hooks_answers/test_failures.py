@@ -55,6 +55,7 @@ ODD = [
 
 
 @pytest.mark.parametrize("agent", ["claude-code", "codex", "other"])
+@pytest.mark.row(2, 3, 4)
 def test_odd_input_gives_an_answer_or_nothing(desk, agent):
     for hook in (*HOOKS, "unheard-of"):
         for body in ODD:
@@ -63,6 +64,7 @@ def test_odd_input_gives_an_answer_or_nothing(desk, agent):
     assert desk.failures == []
 
 
+@pytest.mark.row(4)
 def test_lone_surrogates_and_repeated_keys_are_read_all_the_same(desk):
     body = WHOLE.replace(b'"/p"', b'"/p\\ud83d","cwd":"/q\\ud83d"')
     assert b"Saving memory" in desk.raw("session-start", body)
@@ -166,6 +168,7 @@ def test_a_failure_of_the_whole_is_silence(told, monkeypatch):
     assert told.start() == ""
 
 
+@pytest.mark.row(10)
 def test_a_lane_that_hangs_refuses_instead_of_growing():
     lane, release = Lane("test"), threading.Event()
     parts = [lane.start(release.wait) for _ in range(BACKLOG + 4)]

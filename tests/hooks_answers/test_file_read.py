@@ -124,6 +124,7 @@ def test_a_subagent_reads_with_a_context_of_its_own(desk, ledger):
     assert desk.read(str(ledger))
 
 
+@pytest.mark.row(57)
 def test_links_and_files_outside_the_project_bring_nothing(desk, ledger, tmp_path):
     desk.keep("Look at src/link.py and shop/src/ledger.py.")
     link = ledger.parent / "link.py"

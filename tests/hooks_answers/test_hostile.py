@@ -88,6 +88,7 @@ def path(desk):
 
 @pytest.mark.spec("R-002")
 @pytest.mark.parametrize("name", EVERY)
+@pytest.mark.row(50)
 def test_an_established_text_is_one_inert_line_in_every_hook(desk, path, name):
     kept = desk.keep(
         f"See src/a.py: {EVERY[name]}",
@@ -108,6 +109,7 @@ def test_an_established_text_is_one_inert_line_in_every_hook(desk, path, name):
 
 @pytest.mark.spec("R-002")
 @pytest.mark.parametrize("name", ROW_51)
+@pytest.mark.row(51)
 def test_a_candidate_that_gives_orders_reaches_no_hook_but_the_tools_labelled(desk, path, name):
     fine = desk.keep("See src/a.py.", kind="preference", state="active")
     desk.start("s-resume")
@@ -125,6 +127,7 @@ def test_a_candidate_that_gives_orders_reaches_no_hook_but_the_tools_labelled(de
 
 
 @pytest.mark.parametrize("name", EVERY)
+@pytest.mark.row(50)
 def test_a_text_is_kept_as_it_is_and_a_tools_text_is_inert_json(desk, name):
     kept = desk.keep(EVERY[name])
     found = get_record(
@@ -152,6 +155,7 @@ def test_the_title_of_a_chat_is_as_inert(desk, path, name):
 
 
 @pytest.mark.parametrize("name", [n for n in EVERY if "\n" not in EVERY[n] and "/" not in EVERY[n]])
+@pytest.mark.row(50)
 def test_the_names_of_files_and_folders_are_as_inert(desk, tmp_path, name):
     folder = tmp_path / f"x{EVERY[name]}"[:200]
     folder.mkdir()

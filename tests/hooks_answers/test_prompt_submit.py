@@ -85,6 +85,7 @@ def test_two_sessions_have_their_own_clocks_and_a_restart_keeps_them(desk):
 
 
 @pytest.mark.spec("R-126")
+@pytest.mark.row(26)
 def test_the_net_survives_a_clock_that_was_ahead_and_a_machine_that_slept(desk):
     right = desk.now
     desk.now += 3_000 * 24 * 60 * MINUTE  # first seen by a clock that was years ahead
@@ -101,6 +102,7 @@ def test_the_net_survives_a_clock_that_was_ahead_and_a_machine_that_slept(desk):
 
 
 @pytest.mark.spec("R-126")
+@pytest.mark.row(39)
 def test_a_clock_set_back_within_a_session_delays_the_net_by_fifteen_minutes_at_most(desk):
     desk.prompt()
     desk.now -= 60 * MINUTE

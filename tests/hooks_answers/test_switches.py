@@ -72,6 +72,7 @@ def test_capture_off_leaves_the_record_tool(told):
 
 
 @pytest.mark.spec("R-137")
+@pytest.mark.row(28)
 def test_recall_off_takes_the_records_and_leaves_the_rest(told):
     told.switches["MASH_RECORD_RECALL"] = "off"
     _assert_no_recall(told, "s-1")

@@ -78,6 +78,7 @@ def test_a_forget_that_was_committed_is_known_after_the_kill(shop: Shop, old: st
 
 @pytest.mark.spec("R-064")
 @pytest.mark.parametrize("action", ["revise", "confirm", "link"])
+@pytest.mark.row(11)
 def test_what_was_committed_without_a_reply_is_done_once(shop: Shop, old: str, action: str) -> None:
     daemon = shop.place.start()
     other = shop.record("other", shop.create("Another choice."))

@@ -46,6 +46,7 @@ def codes(answers: list[Json]) -> Counter[str]:
 
 
 @pytest.mark.spec("R-046")
+@pytest.mark.row(41)
 def test_of_sixteen_revisions_at_once_exactly_one_is_made_each_time(served: Shop) -> None:
     record = served.record("made", served.create("Keep the parser small."))["id"]
     for revision in range(1, 11):
@@ -65,6 +66,7 @@ def test_of_sixteen_revisions_at_once_exactly_one_is_made_each_time(served: Shop
 
 
 @pytest.mark.spec("R-046", "R-049")
+@pytest.mark.row(41)
 def test_of_sixteen_successors_at_once_exactly_one_takes_the_place(served: Shop) -> None:
     old = served.record("made", served.create("Keep the parser small."))["id"]
     answers = at_once(
@@ -81,6 +83,7 @@ def test_of_sixteen_successors_at_once_exactly_one_takes_the_place(served: Shop)
 
 
 @pytest.mark.spec("R-046", "R-053", "R-058")
+@pytest.mark.row(41)
 def test_every_sort_of_change_at_once_leaves_one_story(served: Shop) -> None:
     record = served.record("made", served.create("Keep the parser small."))
     others = [
@@ -122,6 +125,7 @@ def test_every_sort_of_change_at_once_leaves_one_story(served: Shop) -> None:
 
 
 @pytest.mark.spec("R-053", "R-059")
+@pytest.mark.row(41)
 def test_no_link_of_sixteen_at_once_is_lost(served: Shop) -> None:
     record = served.record("made", served.create("Keep the parser small."))
     others = [
@@ -152,6 +156,7 @@ def test_confirmations_at_once_count_each_message_once(served: Shop) -> None:
 
 
 @pytest.mark.spec("R-061", "R-062", "R-065")
+@pytest.mark.row(40)
 def test_one_operation_sent_a_hundred_times_at_once_has_one_effect(served: Shop) -> None:
     first = served.create("Keep the parser small.")
     answers = send_again(served, "once", first)
@@ -182,6 +187,7 @@ def test_one_operation_sent_a_hundred_times_at_once_has_one_effect(served: Shop)
 
 @pytest.mark.spec("R-061")
 @pytest.mark.parametrize("operation", ["", " ", "x" * 201, "x" * 10_240, "a\0b", "\0", "a\nb"])
+@pytest.mark.row(40)
 def test_an_operation_id_that_nobody_can_name_is_refused(served: Shop, operation: str) -> None:
     answer = served.record(operation, served.create("Keep the parser small."))
     assert answer["error"]["code"] in ("invalid_argument", "too_large")

@@ -136,6 +136,7 @@ def test_an_expected_failure_is_a_result_with_its_code(
     assert json.loads(result["content"][0]["text"]) == {"error": error}
 
 
+@pytest.mark.row(59)
 def test_an_unknown_tool_and_missing_parameters_are_protocol_errors(server: Server) -> None:
     answer = server.ask(1, "tools/call", {"name": "forget_all", "arguments": {}})
     assert answer["error"]["code"] == -32602
@@ -144,6 +145,7 @@ def test_an_unknown_tool_and_missing_parameters_are_protocol_errors(server: Serv
     assert server.ask(3, "tools/dance", {})["error"]["code"] == -32601
 
 
+@pytest.mark.row(59)
 def test_noise_on_the_wire_does_not_end_the_server(server: Server) -> None:
     server.send_bytes(b"this is no JSON\n\n[]\n{}\n\xff\xfe\n")
     server.send_bytes(b'[{"jsonrpc":"2.0","id":"batched","method":"ping"}]\n')
@@ -154,6 +156,7 @@ def test_noise_on_the_wire_does_not_end_the_server(server: Server) -> None:
 @pytest.mark.parametrize(
     "query", ["\\ud83d", "cut \\uDE00", "\\u0000", "用户身份", "\\ud83d\\ude00", "\\\\ud83d"]
 )
+@pytest.mark.row(59)
 def test_text_of_any_kind_is_answered_not_dropped(server: Server, query: str) -> None:
     arguments = f'{{"name":"search_chats","arguments":{{"query":"{query}"}}}}'
     request = f'{{"jsonrpc":"2.0","id":"odd","method":"tools/call","params":{arguments}}}\n'
@@ -161,6 +164,7 @@ def test_text_of_any_kind_is_answered_not_dropped(server: Server, query: str) ->
     assert server.answer("odd")["result"]["structuredContent"]
 
 
+@pytest.mark.row(59)
 def test_a_thousand_calls_at_once_are_all_answered(server: Server) -> None:
     for number in range(1000):
         params = {"name": "list_chats", "arguments": {"limit": 1}}
@@ -169,6 +173,7 @@ def test_a_thousand_calls_at_once_are_all_answered(server: Server) -> None:
         assert server.answer(number)["result"]["isError"] is False
 
 
+@pytest.mark.row(59)
 def test_the_server_ends_when_its_client_does(open_server: Callable[[], Server]) -> None:
     server = open_server()
     server.shake_hands("2025-06-18", "x")
@@ -177,6 +182,7 @@ def test_the_server_ends_when_its_client_does(open_server: Callable[[], Server])
     assert server.close() == 0
 
 
+@pytest.mark.row(59)
 def test_the_server_ends_with_its_client_even_while_a_call_hangs(
     environment: dict[str, str], tmp_path: Path
 ) -> None:

@@ -86,6 +86,7 @@ def test_a_candidate_is_established_by_the_persons_words_alone(memory: Memory, s
 
 
 @pytest.mark.spec("R-046")
+@pytest.mark.row(41)
 def test_a_change_made_for_an_older_revision_is_refused_with_the_present_one(
     memory: Memory, shop: Shop
 ) -> None:
@@ -121,6 +122,7 @@ def test_a_kind_never_changes(memory: Memory, shop: Shop) -> None:
 
 
 @pytest.mark.spec("R-033", "R-034")
+@pytest.mark.row(47)
 def test_the_agents_decision_never_replaces_the_persons_but_gives_way_to_it(
     memory: Memory, shop: Shop
 ) -> None:
@@ -449,6 +451,7 @@ def test_no_change_takes_private_text_or_a_credential(memory: Memory, shop: Shop
     assert refusal(memory.change, "forget", first, evidence=quote).code == "private_text"
 
 
+@pytest.mark.row(46)
 def test_a_bare_approval_changes_nothing_without_its_proposal(memory: Memory, shop: Shop) -> None:
     first = memory.established("Use Qdrant.")
     shop.transcript.agent("Shall I forget the Qdrant decision?")
@@ -474,6 +477,7 @@ def test_what_the_person_did_not_say_is_no_reason_to_change_their_choice(
 
 
 @pytest.mark.spec("R-033", "R-055")
+@pytest.mark.row(47)
 def test_an_agents_choice_is_never_linked_against_the_persons(memory: Memory, shop: Shop) -> None:
     persons, own = memory.established("Use Qdrant."), memory.create(agents(), OWN)
     for one, other in ((persons, own), (own, persons)):

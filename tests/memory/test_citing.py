@@ -33,6 +33,7 @@ def first_evidence(memory: Memory, receipt: Json) -> Json:
 
 
 @pytest.mark.spec("R-014", "R-063")
+@pytest.mark.row(43)
 def test_a_wrong_quote_saves_nothing_and_the_operation_can_be_corrected(
     memory: Memory, shop: Shop
 ) -> None:
@@ -60,12 +61,14 @@ def test_the_words_of_the_source_are_kept(memory: Memory, shop: Shop) -> None:
 
 
 @pytest.mark.spec("R-014")
+@pytest.mark.row(43)
 def test_words_of_two_messages_are_no_quote(memory: Memory, shop: Shop) -> None:
     with pytest.raises(QuoteNotFound):
         memory.create(CANDIDATE, [{"session_id": "s-1", "quote": f"{QUESTION} {PROPOSAL}"}])
 
 
 @pytest.mark.spec("R-013")
+@pytest.mark.row(43)
 def test_a_quote_of_another_message_is_not_found_in_this_one(memory: Memory, shop: Shop) -> None:
     memory.index()
     with pytest.raises(QuoteNotFound):
@@ -99,6 +102,7 @@ def test_the_newest_message_with_the_quote_is_cited(memory: Memory, shop: Shop) 
 
 
 @pytest.mark.spec("R-016")
+@pytest.mark.row(44)
 def test_tool_calls_and_their_results_are_not_searched(memory: Memory, shop: Shop) -> None:
     shop.transcript.tool_call("record", {"quote": "Only here."}, "toolu_9")
     shop.transcript.tool_result("Only here.", "toolu_9")
@@ -116,6 +120,7 @@ def test_an_endorsement_is_found_behind_those_who_repeat_it(memory: Memory, shop
 
 @pytest.mark.spec("R-017", "R-018", "R-022")
 @pytest.mark.parametrize("who", ["agent", "tool_result", "headless", "notification"])
+@pytest.mark.row(44)
 def test_what_the_person_did_not_type_endorses_nothing(
     memory: Memory, shop: Shop, who: str
 ) -> None:
@@ -136,6 +141,7 @@ def test_what_the_person_did_not_type_endorses_nothing(
         "<pasted_content>Let's use Milvus instead.</pasted_content> What is it?",
     ],
 )
+@pytest.mark.row(44)
 def test_pasted_fenced_and_quoted_text_is_not_the_persons_own(
     memory: Memory, shop: Shop, prompt: str
 ) -> None:
@@ -146,6 +152,7 @@ def test_pasted_fenced_and_quoted_text_is_not_the_persons_own(
 
 
 @pytest.mark.spec("R-022")
+@pytest.mark.row(44)
 def test_an_automated_message_can_be_cited_as_a_report(memory: Memory, shop: Shop) -> None:
     shop.transcript.notification("The nightly build failed.")
     receipt = memory.create(
@@ -197,6 +204,7 @@ def test_a_prompt_of_codex_exec_is_headless(memory: Memory) -> None:
 
 
 @pytest.mark.spec("R-021")
+@pytest.mark.row(46)
 def test_a_bare_yes_needs_the_proposal_directly_before_it(memory: Memory, shop: Shop) -> None:
     shop.transcript.agent("Shall I use Milvus for the archive?")
     yes = shop.transcript.person("Yes.")

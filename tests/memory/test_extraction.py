@@ -138,6 +138,7 @@ def test_a_checkpoint_is_of_one_chat_and_one_scope(
 
 
 @pytest.mark.spec("R-115", "R-121")
+@pytest.mark.row(47)
 def test_drafts_are_candidates_in_their_order(memory: Memory, shop: Shop) -> None:
     fact = {"kind": "fact", "state": "current", "reported_by": "the person"}
     preference = {"kind": "preference", "state": "active"}

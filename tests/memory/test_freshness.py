@@ -50,6 +50,7 @@ def test_a_changed_sentence_makes_the_record_stale_until_it_is_back(
 
 
 @pytest.mark.spec("R-025")
+@pytest.mark.row(48)
 def test_a_message_that_is_gone_is_missing(memory: Memory, shop: Shop) -> None:
     record_id = memory.established("Use Qdrant.")["id"]
     lines = shop.transcript.path.read_text("utf-8").splitlines(keepends=True)
@@ -72,6 +73,7 @@ def test_a_fork_that_still_holds_the_message_does_not_speak_for_its_chat(
 
 
 @pytest.mark.spec("R-025")
+@pytest.mark.row(45)
 def test_a_line_forged_into_the_agents_words_no_longer_carries_the_record(
     memory: Memory, codex_shop: CodexTranscript
 ) -> None:
@@ -90,6 +92,7 @@ def test_a_line_forged_into_the_agents_words_no_longer_carries_the_record(
 
 
 @pytest.mark.spec("R-025")
+@pytest.mark.row(45)
 def test_words_that_turn_out_to_be_a_machines_are_no_longer_the_persons(
     memory: Memory, shop: Shop
 ) -> None:

@@ -138,6 +138,7 @@ def test_a_page_is_bounded_in_bytes_and_nothing_is_lost(memory: Memory, shop: Sh
 
 
 @pytest.mark.spec("R-094")
+@pytest.mark.row(58)
 def test_an_offset_beyond_the_end_is_an_empty_last_page(memory: Memory, shop: Shop) -> None:
     memory.candidate("One.")
     assert memory.pages(offset=1_000_000) == {"records": [], "next_offset": None}
@@ -188,6 +189,7 @@ def test_unknown_and_removed_records_are_told_apart(memory: Memory) -> None:
         {"cursor": "x"},
     ],
 )
+@pytest.mark.row(58)
 def test_a_page_that_cannot_be_is_refused(memory: Memory, request_: Json) -> None:
     with pytest.raises(InvalidArgument):
         memory.pages(**request_)

@@ -82,6 +82,7 @@ def test_the_recording_date_is_the_clocks(memory: Memory, shop: Shop) -> None:
 
 
 @pytest.mark.spec("R-039", "R-041")
+@pytest.mark.row(57)
 def test_the_scope_must_be_that_of_the_cited_chat(
     memory: Memory, shop: Shop, other_shop: ClaudeTranscript
 ) -> None:
@@ -182,6 +183,7 @@ def test_a_retry_is_known_before_any_other_check(memory: Memory, shop: Shop) -> 
 
 
 @pytest.mark.spec("R-062")
+@pytest.mark.row(40)
 def test_another_request_under_the_same_id_is_refused(memory: Memory, shop: Shop) -> None:
     memory.create(body(), SAID, operation_id="once")
     with pytest.raises(OperationConflict):
@@ -210,6 +212,7 @@ def test_receipt_and_record_are_saved_together_or_not_at_all(memory: Memory, sho
 
 
 @pytest.mark.spec("R-065")
+@pytest.mark.row(40)
 def test_a_forgotten_operation_recreates_nothing(memory: Memory, shop: Shop) -> None:
     memory.create(body(), SAID, operation_id="once")
     with memory.call.store.writing() as db:
@@ -331,6 +334,7 @@ def test_records_are_saved_and_read_without_network_or_another_process(
     assert memory.pages()["records"]
 
 
+@pytest.mark.row(51)
 def test_a_candidate_that_steers_an_agent_is_saved_with_a_warning(
     memory: Memory, shop: Shop
 ) -> None:
@@ -339,6 +343,7 @@ def test_a_candidate_that_steers_an_agent_is_saved_with_a_warning(
 
 
 @pytest.mark.spec("R-042")
+@pytest.mark.row(57)
 def test_another_folder_of_the_same_name_is_another_project(
     memory: Memory, other_shop: ClaudeTranscript
 ) -> None:

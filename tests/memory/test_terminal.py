@@ -191,6 +191,7 @@ def test_what_an_agent_hid_comes_back(memory: Memory, shop: Shop) -> None:
 
 
 @pytest.mark.spec("R-052")
+@pytest.mark.row(39)
 def test_a_clock_that_was_set_back_hides_nothing_from_the_person(
     memory: Memory, shop: Shop
 ) -> None:

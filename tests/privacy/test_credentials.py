@@ -40,6 +40,7 @@ def as_in_a_hook() -> None:
 @pytest.mark.spec("R-177")
 @pytest.mark.usefixtures("as_in_a_hook")
 @pytest.mark.parametrize(("kind", "sample"), EACH)
+@pytest.mark.row(54)
 def test_a_credential_is_masked_and_named_wherever_it_stands(kind: str, sample: str) -> None:
     for around in ("{}", "Ключ: {} é.", "x = {}\n", "a\n{}\nb", "密{}钥", "see {}, then"):
         text = around.format(sample)
@@ -158,6 +159,7 @@ def hostile_texts(kind: str) -> list[str]:
 
 @pytest.mark.spec("R-177")
 @pytest.mark.parametrize("kind", SAMPLES)
+@pytest.mark.row(55)
 def test_a_megabyte_of_hostile_text_takes_no_longer_than_any_other(kind: str) -> None:
     mask(SAMPLES[kind][0])
     slow = {text[:60]: spent for text in hostile_texts(kind) if (spent := spent_ms(text)) > MOST_MS}
@@ -165,6 +167,7 @@ def test_a_megabyte_of_hostile_text_takes_no_longer_than_any_other(kind: str) ->
 
 
 @pytest.mark.parametrize("pattern", ["(a+)+$", "(a|a)*b", "(a|aa)+c", "(.*)*x", "a.{1,400}b"])
+@pytest.mark.row(55)
 def test_a_hostile_pattern_of_the_person_takes_linear_time(pattern: str) -> None:
     def spent(length: int) -> float:
         return spent_ms("a" * length, (pattern,))

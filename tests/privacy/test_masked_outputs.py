@@ -224,6 +224,7 @@ def requests_to(planted: Planted) -> dict[str, list[Json]]:
         ],
         **{name: [{}] for name in ("ping", "heartbeats", "index", "index_progress", "drain")},
         "backup": [{}],
+        **{name: [{}] for name in ("publish_now", "publication_status")},
         **{name: [{}] for name in ("view_version", "view_health")},
         "export": [{"path": str(planted.place.root / SECRET), "masked": True}],
         "import_export": [{"path": str(planted.place.root / f"no-{SECRET}")}],
@@ -247,7 +248,7 @@ def rules_of(planted: Planted) -> str:
 
 SHOW_NOTHING = frozenset(
     {"ping", "heartbeats", "index", "index_progress", "drain", "stop", "restore_chat", "backup"}
-    | {"transfer_progress"}
+    | {"transfer_progress", "publish_now", "publication_status"}
     | {"review_result", "view_days", "view_version", "view_health"}
 )
 """Methods in whose replies no text stands that somebody wrote."""
@@ -269,6 +270,7 @@ COMMAND_LINES: dict[str, list[tuple[str, ...]]] = {
     "forget": [("forget", CHAT, "--dry-run"), ("forget", CHAT, "--dry-run", "--json")],
     "forget-project": [("forget-project", ".", "--dry-run", "--json")],
     "projects": [("projects",), ("projects", "--json")],
+    "group": [("group", "init", SECRET), ("group", "add", SECRET), ("group", "status")],
     "undo": [("undo",), ("undo", "--json")],
     "call": [("call", "list_records", "{}"), ("call", "get_record", json.dumps({"id": SECRET}))],
     "index": [("index",)],
@@ -280,6 +282,7 @@ COMMAND_LINES: dict[str, list[tuple[str, ...]]] = {
         ("explain-prompt", f"From now on use {SECRET}."),
         ("explain-prompt", "--json", f"From now on use {SECRET}."),
     ],
+    "publish": [("publish",), ("publish", "--status", "--json")],
     "rebind": [("rebind", f"/moved/{SECRET}", "/moved/here", "--dry-run")],
     "daemon": [("daemon", "status")],
     "export": [("export", "--masked", "--json", "--out", f"masked-{SECRET}.gz")],
@@ -315,7 +318,7 @@ ASKING: dict[str, list[tuple[str, ...]]] = {
 """Commands that ask a person; the answer here is no."""
 QUIET = frozenset(
     {"statusline", "bug-report", "index", "daemon", "restore", "backup", "init", "mcp"}
-    | {"uninstall", "completion", "upgrade", "capture-session", "consolidate", "demo"}
+    | {"uninstall", "completion", "upgrade", "capture-session", "consolidate", "demo", "publish"}
 )
 """Commands that show no text that somebody wrote, beside the paths of our own folders."""
 
@@ -329,6 +332,7 @@ def test_every_method_and_every_command_is_tried_here(planted: Planted) -> None:
 
 @pytest.mark.spec("R-177")
 @pytest.mark.parametrize("method", METHODS)
+@pytest.mark.row(54)
 def test_a_method_shows_the_credential_masked(planted: Planted, method: str) -> None:
     for params in requests_to(planted)[method]:
         shown = reply_of(planted, method, params)
@@ -379,6 +383,7 @@ HOOK_EVENTS: dict[str, list[tuple[str, Json]]] = {
 
 @pytest.mark.spec("R-177")
 @pytest.mark.parametrize("name", NAMES)
+@pytest.mark.row(54)
 def test_a_hook_shows_it_masked(planted: Planted, name: str) -> None:
     for event_name, fields in HOOK_EVENTS[name]:
         # A hook is silent at its deadline, which a busy machine may reach.

@@ -40,6 +40,7 @@ SECRET = "the ledger moves on Friday"
         "```\n<private>{}</private>\n```",
     ],
 )
+@pytest.mark.row(53)
 def test_a_span_leaves_the_text_in_every_form(span: str) -> None:
     visible, inner = split_private("Use Postgres. " + span.replace("{}", SECRET) + " Thanks.")
     assert SECRET not in visible
@@ -59,6 +60,7 @@ def test_a_span_leaves_the_text_in_every_form(span: str) -> None:
         f"Use Postgres. &lt;private {SECRET}",
     ],
 )
+@pytest.mark.row(53)
 def test_an_unclosed_span_runs_to_the_end(text: str) -> None:
     visible, inner = split_private(text)
     assert visible == "Use Postgres. " + PRIVATE_MARK
@@ -129,6 +131,7 @@ def test_no_text_around_a_span_brings_it_back(before: str, secret: str) -> None:
         "private",
     ],
 )
+@pytest.mark.row(55)
 def test_time_grows_with_the_length_of_hostile_text_alone(piece: str) -> None:
     def spent(count: int) -> float:
         text, spans = piece * count, []

@@ -84,6 +84,7 @@ def free_texts(schema: Json, named: Json, path: str) -> Iterator[str]:
 @pytest.mark.spec("R-176")
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("field", CHANGE_FIELDS)
+@pytest.mark.row(53)
 def test_a_private_span_is_refused_in_every_field_of_a_record(
     memory: Memory, shop: Shop, home: Paths, field: str, form: str
 ) -> None:
@@ -94,6 +95,7 @@ def test_a_private_span_is_refused_in_every_field_of_a_record(
 
 @pytest.mark.spec("R-177")
 @pytest.mark.parametrize("field", CHANGE_FIELDS)
+@pytest.mark.row(54)
 def test_a_credential_is_refused_in_every_field_of_a_record(
     memory: Memory, shop: Shop, home: Paths, field: str
 ) -> None:
@@ -172,6 +174,7 @@ def test_nothing_private_is_taken_by_any_other_change(
     ],
 )
 @pytest.mark.parametrize("field", ["statement", "recorded_by", "details.alternatives"])
+@pytest.mark.row(53)
 def test_what_a_span_says_is_refused_in_other_words_around_it(
     memory: Memory, shop: Shop, home: Paths, field: str, inner: str, repeated: str
 ) -> None:
@@ -210,6 +213,7 @@ def test_a_few_words_that_also_stand_in_a_span_are_no_repetition(
         "it. <private>we launch on the ninth of May</private> Go",
     ],
 )
+@pytest.mark.row(53)
 def test_a_quote_that_overlaps_a_span_is_refused(memory: Memory, shop: Shop, quote: str) -> None:
     shop.transcript.person("Use it. <private>we launch on the ninth of May</private> Go on.")
     evidence = [{"session_id": "s-1", "quote": quote, "purpose": "endorsement"}]
@@ -220,6 +224,7 @@ def test_a_quote_that_overlaps_a_span_is_refused(memory: Memory, shop: Shop, quo
 
 
 @pytest.mark.spec("R-176")
+@pytest.mark.row(53)
 def test_a_span_split_over_blocks_of_a_message_is_private_too(
     memory: Memory, shop: Shop, home: Paths
 ) -> None:

@@ -121,6 +121,7 @@ INVALID = [
 
 @pytest.mark.spec("R-003", "R-004", "R-005", "R-044", "R-013")
 @pytest.mark.parametrize(("path", "value", "names"), INVALID)
+@pytest.mark.row(39, 52)
 def test_what_is_wrong_is_named_with_what_is_allowed(path: str, value: object, names: str) -> None:
     error = refusal("record", changed(path, value))
     assert type(error) is InvalidArgument
@@ -142,6 +143,7 @@ def test_what_is_wrong_is_named_with_what_is_allowed(path: str, value: object, n
         ("operation_id", "x" * 10_000),
     ],
 )
+@pytest.mark.row(52)
 def test_over_a_limit_is_too_large(path: str, value: object) -> None:
     error = refusal("record", changed(path, value))
     assert type(error) is TooLarge
@@ -159,6 +161,7 @@ def test_an_unknown_property_is_named_at_every_level(place: str) -> None:
 
 
 @pytest.mark.spec("R-007")
+@pytest.mark.row(52)
 def test_limits_are_counted_after_trimming() -> None:
     request = changed(BODY + ".statement", "  " + "x" * 2000 + "\n")
     assert validate("record", request)["change"]["body"]["statement"] == "x" * 2000
@@ -218,6 +221,7 @@ def test_paths_lose_their_dots_and_slashes() -> None:
         {"quary": "x"},
     ],
 )
+@pytest.mark.row(58)
 def test_a_recall_out_of_range_is_refused(wrong: dict[str, Any]) -> None:
     request = {"scope": {"kind": "repository", "identity": "x"}, **wrong}
     assert type(refusal("recall_records", request)) is InvalidArgument
@@ -230,6 +234,7 @@ def test_pages_of_revisions_need_history() -> None:
 
 
 @pytest.mark.parametrize("offset", [-1, 10**12, "0", 1.0])
+@pytest.mark.row(58)
 def test_an_offset_out_of_range_is_refused(offset: object) -> None:
     assert "offset" in refusal("list_records", {"offset": offset}).message
 

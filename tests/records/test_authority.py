@@ -56,6 +56,7 @@ def outcome(body: Body, *citations: Cited) -> type[MashError] | None:
 
 @pytest.mark.spec("R-029", "R-020")
 @pytest.mark.parametrize("body", [DECISION, PREFERENCE])
+@pytest.mark.row(45)
 def test_only_the_persons_endorsement_establishes(body: Body) -> None:
     assert outcome(body, cited(purpose="context")) is EndorsementRequired
     assert outcome(body, cited(purpose="report")) is EndorsementRequired
@@ -89,6 +90,7 @@ def test_a_candidate_needs_no_endorsement() -> None:
 
 
 @pytest.mark.spec("R-021")
+@pytest.mark.row(46)
 def test_a_bare_approval_establishes_with_the_proposal_directly_before_it() -> None:
     yes = cited("Yes.", before="m2")
     assert outcome(DECISION, yes) is EvidenceRequired

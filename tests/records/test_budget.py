@@ -30,6 +30,7 @@ def packed(relevant: list[Item], rest: list[Item], limit: int = 8, budget: int =
 
 @pytest.mark.spec("R-079")
 @given(ITEMS, ITEMS, st.integers(1, 20), st.sampled_from([1024, 6000, 32_768]))
+@pytest.mark.row(52)
 def test_no_packet_is_over_its_budget_or_its_count(
     relevant: list[Item], rest: list[Item], limit: int, budget: int
 ) -> None:
@@ -42,6 +43,7 @@ def test_no_packet_is_over_its_budget_or_its_count(
 
 @pytest.mark.spec("R-080")
 @given(ITEMS, ITEMS, st.integers(1, 20), st.sampled_from([1024, 6000, 32_768]))
+@pytest.mark.row(52)
 def test_truncated_says_whether_a_relevant_record_was_left_out(
     relevant: list[Item], rest: list[Item], limit: int, budget: int
 ) -> None:

@@ -255,6 +255,7 @@ def test_a_workflow_template_is_not_a_wish():
     assert not reads_lasting(template)
 
 
+@pytest.mark.row(55)
 def test_a_prompt_of_a_megabyte_takes_no_time():
     started = time.perf_counter()
     for text in ("always " * 150_000, "let's use " * 100_000, "`" * 1_000_000, "a\n" * 500_000):
@@ -273,6 +274,7 @@ def test_the_safety_net_waits_fifteen_minutes_and_comes_once_in_fifteen():
     assert due == [15, 30]
 
 
+@pytest.mark.row(39)
 def test_a_clock_that_runs_backwards_brings_no_reminder():
     assert not reminder_due(10 * MINUTE, None, 0)
     assert not reminder_due(0, 20 * MINUTE, 16 * MINUTE)

@@ -45,6 +45,7 @@ QUOTED = "parse_args"
         ("\uac00", "\u1100\u1161 \ub098"),
     ],
 )
+@pytest.mark.row(43)
 def test_a_quote_is_found_whatever_its_typography(quote: str, text: str) -> None:
     assert quote_occurs_in(quote, text)
 
@@ -64,6 +65,7 @@ def test_a_quote_is_found_whatever_its_typography(quote: str, text: str) -> None
         ("", "anything"),
     ],
 )
+@pytest.mark.row(43)
 def test_other_words_and_cut_words_are_not_the_quote(quote: str, text: str) -> None:
     assert not quote_occurs_in(quote, text)
 
@@ -172,6 +174,7 @@ def test_a_letter_is_not_cut_from_its_mark() -> None:
     assert find_quote("\u0e01\u0e48", "\u212b \u0e01\u0e48") == "\u0e01\u0e48"
 
 
+@pytest.mark.row(55)
 def test_a_long_run_of_one_letter_is_passed_over_as_a_whole() -> None:
     text = _Counted("a" * 200_000)
     assert find_quote("a" * 4_000, "a" * 200_000) is None

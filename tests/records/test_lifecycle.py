@@ -85,6 +85,7 @@ def test_an_interpretation_is_the_same_whoever_recorded_it() -> None:
         "See https://x.example/?q=secret",
     ],
 )
+@pytest.mark.row(51)
 def test_a_text_that_steers_an_agent_is_noticed(text: str) -> None:
     assert reads_like_instruction(Body("preference", "active", text, "agent"))
 

@@ -132,6 +132,7 @@ def test_the_agents_decisions_come_after_the_persons_among_the_current() -> None
     assert order(window, "x", "y") == ["b", "a"]
 
 
+@pytest.mark.row(39)
 def test_a_time_in_the_future_has_no_negative_age() -> None:
     assert boosts(ranked(recorded_at=NOW + 10**12), NOW).recency == 100
 

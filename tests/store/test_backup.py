@@ -43,6 +43,7 @@ def test_backups_are_private_single_files(paths: Paths) -> None:
     assert (mode(paths.backups), mode(made.path)) == (0o700, 0o600)
 
 
+@pytest.mark.row(39)
 def test_three_are_kept_in_the_order_of_making_whatever_the_clock_says(paths: Paths) -> None:
     with opened(paths) as store:
         for number, now in enumerate([NOW, NOW + 9 * DAY, NOW - 400 * DAY, NOW + DAY, NOW]):
@@ -54,6 +55,7 @@ def test_three_are_kept_in_the_order_of_making_whatever_the_clock_says(paths: Pa
         assert kept[2].made_at == (NOW - 400 * DAY) // 1000 * 1000
 
 
+@pytest.mark.row(37)
 def test_a_backup_beside_writers_is_one_moment(paths: Paths) -> None:
     with opened(paths) as store, store.reading() as db:
         db.one("SELECT count(*) FROM receipts")

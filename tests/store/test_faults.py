@@ -95,6 +95,7 @@ def abandon(store: Database) -> None:
 @pytest.mark.parametrize("is_lasting", [False, True])
 @pytest.mark.parametrize(("site", "code"), [("xWrite", WRITE), ("xWrite", FULL), ("xSync", FSYNC)])
 @pytest.mark.spec("R-183")
+@pytest.mark.row(31)
 def test_no_write_that_was_acknowledged_is_lost_and_none_that_was_refused_is_there(
     faults: FaultyVFS, paths: Paths, site: str, code: int, is_lasting: bool
 ) -> None:
@@ -107,6 +108,7 @@ def test_no_write_that_was_acknowledged_is_lost_and_none_that_was_refused_is_the
             assert not claims.unknown
 
 
+@pytest.mark.row(31)
 def test_a_failed_fsync_of_a_commit_is_an_unknown_outcome_and_stops_writing(
     faults: FaultyVFS, paths: Paths
 ) -> None:
@@ -131,6 +133,7 @@ def test_a_failed_fsync_of_a_commit_is_an_unknown_outcome_and_stops_writing(
         save(again, 4)
 
 
+@pytest.mark.row(31)
 def test_a_failed_write_does_not_stop_the_next_one(faults: FaultyVFS, paths: Paths) -> None:
     with opened(paths) as store:
         save(store, 1)
@@ -163,6 +166,7 @@ def test_a_damaged_page_met_by_a_reader_stops_writing(paths: Paths) -> None:
 
 
 @pytest.mark.parametrize("site", ["xOpen", "xWrite", "xSync", "xRead"])
+@pytest.mark.row(31)
 def test_a_fault_at_any_call_of_the_first_opening_leaves_no_half_made_store(
     faults: FaultyVFS, paths: Paths, site: str
 ) -> None:
@@ -188,6 +192,7 @@ def remains() -> set[str]:
     return {"records.db-wal", "records.db-shm", "records.db-open"}
 
 
+@pytest.mark.row(32)
 def test_a_full_disk_at_a_checkpoint_spends_the_reserve(faults: FaultyVFS, paths: Paths) -> None:
     with opened(paths) as store:
         save(store, 1)

@@ -19,6 +19,7 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.spec("R-183")
+@pytest.mark.row(29)
 def test_twenty_kills_lose_no_acknowledged_write(paths: Paths) -> None:
     chance = random.Random(183)  # noqa: S311 - only chooses the moment
     acknowledged: set[int] = set()

@@ -47,6 +47,7 @@ def schema_of(path: Path) -> int:
 
 
 @pytest.mark.parametrize("site", ["xWrite", "xSync", "xRead"])
+@pytest.mark.row(35)
 def test_a_migration_cut_at_any_call_leaves_the_old_or_the_new_schema(
     faults: FaultyVFS, tmp_path: Path, site: str
 ) -> None:
@@ -72,6 +73,7 @@ def test_a_migration_cut_at_any_call_leaves_the_old_or_the_new_schema(
     assert seen == {1, 2}
 
 
+@pytest.mark.row(35)
 def test_a_second_run_changes_nothing(tmp_path: Path) -> None:
     path = old_file(tmp_path / "t.db")
     database = Database(str(path), "FULL")
@@ -84,6 +86,7 @@ def test_a_second_run_changes_nothing(tmp_path: Path) -> None:
     database.close()
 
 
+@pytest.mark.row(35)
 def test_two_processes_at_once_migrate_once(tmp_path: Path) -> None:
     path = old_file(tmp_path / "t.db")
     code = (
@@ -105,6 +108,7 @@ def test_two_processes_at_once_migrate_once(tmp_path: Path) -> None:
     assert schema_of(path) == 2
 
 
+@pytest.mark.row(35)
 def test_a_newer_file_is_refused(tmp_path: Path) -> None:
     path = old_file(tmp_path / "t.db")
     database = Database(str(path), "FULL")

@@ -72,6 +72,7 @@ def test_a_clean_close_leaves_neither_log_nor_mark(paths: Paths) -> None:
 
 
 @pytest.mark.spec("R-181")
+@pytest.mark.row(22)
 def test_a_second_process_is_refused_while_one_serves_the_store(paths: Paths) -> None:
     with opened(paths) as store:
         with pytest.raises(StoreBusy, match="mash daemon stop"):
@@ -118,6 +119,7 @@ def test_a_half_made_new_store_is_made_afresh(paths: Paths) -> None:
 
 
 @pytest.mark.parametrize("spoil", ["empty", "garbage", "cut", "foreign", "zeroed page one"])
+@pytest.mark.row(36)
 def test_a_spoilt_file_is_kept_as_it_is_and_the_backup_is_read(paths: Paths, spoil: str) -> None:
     made = back_up(paths, 1, 2)
     content = spoilt(Path(paths.store), spoil)
@@ -135,6 +137,7 @@ def test_a_spoilt_file_is_kept_as_it_is_and_the_backup_is_read(paths: Paths, spo
 
 
 @pytest.mark.parametrize("spoil", ["empty", "garbage", "cut", "foreign"])
+@pytest.mark.row(36)
 def test_a_spoilt_file_without_a_backup_is_refused_and_kept(paths: Paths, spoil: str) -> None:
     with opened(paths) as store:
         save(store, 1)
@@ -176,6 +179,7 @@ def test_a_store_deleted_beside_its_backups_is_not_begun_anew(paths: Paths) -> N
     assert not os.path.exists(paths.store)
 
 
+@pytest.mark.row(36)
 def test_a_log_without_its_store_is_not_taken_for_a_new_memory(paths: Paths) -> None:
     os.makedirs(paths.data)
     Path(paths.store + "-wal").write_bytes(b"something")
@@ -195,6 +199,7 @@ def test_a_newer_schema_is_refused_and_left_alone(paths: Paths) -> None:
 
 
 @pytest.mark.spec("R-183")
+@pytest.mark.row(36)
 def test_damage_found_after_a_crash_stops_writing_then_the_backup_serves(paths: Paths) -> None:
     with opened(paths) as store:
         for number in range(200):

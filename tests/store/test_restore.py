@@ -142,6 +142,7 @@ def test_a_restore_cut_after_the_original_was_set_aside_is_finished_by_the_next(
         assert saved(store) == {1, 2}
 
 
+@pytest.mark.row(37)
 def test_two_stores_from_one_backup_have_different_generations(
     paths: Paths, made: backup.Backup
 ) -> None:

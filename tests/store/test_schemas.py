@@ -121,6 +121,7 @@ def test_a_backup_is_made_before_a_store_is_changed(
 
 
 @pytest.mark.parametrize("kill", [*FAILPOINTS, *range(RANDOM_KILLS)])
+@pytest.mark.row(35)
 def test_a_migration_that_is_killed_anywhere_is_gone_on_with(
     tmp_path: Path, next_migrations: Path, kill: str | int
 ) -> None:

@@ -106,6 +106,7 @@ def test_two_prompts_at_once_get_one_reminder(database):
     assert given.count(True) == 1
 
 
+@pytest.mark.row(39)
 def test_sessions_long_gone_are_dropped_but_not_by_a_clock_that_jumped(database):
     state = HookState(database)
     state.touch("old", "codex", "file-read", NOW)

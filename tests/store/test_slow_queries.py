@@ -34,6 +34,7 @@ def short_limit(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("short_limit")
 @pytest.mark.parametrize("verb", ["one", "all", "each", "run"])
+@pytest.mark.row(10)
 def test_a_query_of_a_request_is_broken_off_and_the_next_one_answered(
     database: Database, verb: str
 ) -> None:
@@ -45,6 +46,7 @@ def test_a_query_of_a_request_is_broken_off_and_the_next_one_answered(
 
 
 @pytest.mark.usefixtures("short_limit")
+@pytest.mark.row(10)
 def test_a_change_that_is_broken_off_saves_nothing(database: Database) -> None:
     def change(*statements: str) -> None:
         with limited(), database.writing() as db:

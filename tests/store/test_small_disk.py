@@ -60,6 +60,7 @@ def crash(store: Database) -> None:
 
 @needs_root
 @pytest.mark.spec("R-183")
+@pytest.mark.row(32)
 def test_a_full_disk_refuses_writes_serves_reads_and_recovers(disk: Path) -> None:
     paths = paths_in(disk)
     with opened(paths) as store:
@@ -85,6 +86,7 @@ def test_a_full_disk_refuses_writes_serves_reads_and_recovers(disk: Path) -> Non
 
 
 @needs_root
+@pytest.mark.row(32)
 def test_the_reserve_lets_a_deletion_through_on_a_full_disk(disk: Path) -> None:
     paths = paths_in(disk)
     with opened(paths) as store:
@@ -102,6 +104,7 @@ def test_the_reserve_lets_a_deletion_through_on_a_full_disk(disk: Path) -> None:
 
 @needs_root
 @pytest.mark.spec("R-183")
+@pytest.mark.row(33)
 def test_a_full_disk_after_a_crash_gives_a_reading_service_that_says_why(disk: Path) -> None:
     paths = paths_in(disk)
     store = open_store(paths, NOW)
@@ -130,6 +133,7 @@ def test_a_full_disk_after_a_crash_gives_a_reading_service_that_says_why(disk: P
 
 
 @needs_root
+@pytest.mark.row(32)
 def test_a_first_opening_on_a_full_disk_leaves_no_half_made_store(disk: Path) -> None:
     paths = paths_in(disk)
     filler = fill(disk)
@@ -142,6 +146,7 @@ def test_a_first_opening_on_a_full_disk_leaves_no_half_made_store(disk: Path) ->
 
 
 @needs_root
+@pytest.mark.row(32)
 def test_a_migration_on_a_full_disk_changes_nothing_and_is_done_once_there_is_room(
     disk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -163,6 +168,7 @@ def test_a_migration_on_a_full_disk_changes_nothing_and_is_done_once_there_is_ro
 
 @needs_root
 @pytest.mark.parametrize("is_clean", [True, False])
+@pytest.mark.row(34)
 def test_a_read_only_file_system_is_read(disk: Path, is_clean: bool) -> None:
     paths = paths_in(disk)
     store = open_store(paths, NOW)
@@ -204,6 +210,7 @@ def test_the_tests_above_pass_in_a_user_namespace(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout
 
 
+@pytest.mark.row(34)
 def test_a_store_file_without_the_write_bit_is_read(paths: Paths) -> None:
     if os.geteuid() == 0:
         pytest.skip("root writes everything; the read-only file system above stands for it")

@@ -85,6 +85,7 @@ def test_the_file_is_private_before_its_first_byte(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("durability", "number"), [("FULL", 2), ("NORMAL", 1)])
+@pytest.mark.row(30)
 def test_the_pragmas_of_a_durable_store_are_set(
     tmp_path: Path, durability: str, number: int
 ) -> None:
@@ -107,6 +108,7 @@ def test_the_pragmas_of_a_durable_store_are_set(
     assert found == wanted
 
 
+@pytest.mark.row(38)
 def test_a_lock_held_by_another_program_stops_writes_but_not_reads(
     short_wait: None, paths: Paths
 ) -> None:

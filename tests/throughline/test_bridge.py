@@ -86,6 +86,7 @@ def test_a_session_that_goes_on_waits_until_it_rests_or_tells_of_its_end(bridged
     assert bridge.run(START + 29 * MINUTE) == (1, 3)
 
 
+@pytest.mark.row(63)
 def test_what_was_captured_is_not_captured_again_until_the_session_goes_on(bridged):
     chat = say(bridged)
     bridge = Bridge(bridged.node)

@@ -73,6 +73,7 @@ def test_equal_transcripts_give_equal_bytes_elsewhere_and_later(workspace, tmp_p
 
 
 @pytest.mark.spec("R-198")
+@pytest.mark.row(63)
 def test_a_plain_log_gives_its_summary_alone(workspace):
     log = workspace.write("Decided to sell the boat.\nI'll call tomorrow.\nlast", "cron.log")
     session = "nightly-invoices-2026-10-03"
@@ -172,6 +173,7 @@ def test_a_key_line_is_kept_as_written_with_names_and_numbers(workspace):
 
 
 @pytest.mark.spec("R-194")
+@pytest.mark.row(63)
 def test_no_words_of_a_person_reach_the_queue(workspace):
     persons = [
         "Decided to sell the boat to Ilse in April.",
@@ -202,6 +204,7 @@ def test_no_words_of_a_person_reach_the_queue(workspace):
 
 @pytest.mark.spec("R-194")
 @pytest.mark.parametrize("role", ["user", "human", "customer", "User "])
+@pytest.mark.row(63)
 def test_every_role_that_may_be_a_persons_counts_as_one(workspace, role):
     rows = [("assistant", DECISION), (role, DECISION)]
     assert workspace.capture(workspace.write(lines_of(*rows))).out == result_line(1)
@@ -222,6 +225,7 @@ def test_what_a_tool_or_a_broken_line_says_is_told_apart(workspace):
 
 
 @pytest.mark.spec("R-195")
+@pytest.mark.row(54)
 def test_lines_with_a_credential_are_dropped_whole_and_the_next_best_is_kept(workspace):
     secrets = [value for values in SAMPLES.values() for value in values if "\n" not in value]
     assert len(secrets) > 50
@@ -271,6 +275,7 @@ def test_ordinary_long_words_are_no_credentials(workspace, harmless):
 
 
 @pytest.mark.spec("R-204")
+@pytest.mark.row(63)
 def test_a_grown_session_brings_what_is_new(workspace):
     workspace.capture(workspace.write(CHAT))
     more = lines_of(("assistant", "Decided to bill Zephyr by post."))
@@ -353,6 +358,7 @@ def test_the_help_says_that_the_filter_is_no_security_boundary(workspace):
     assert "split across lines or encoded can pass" in told
 
 
+@pytest.mark.row(63)
 def test_binary_and_endless_lines_take_bounded_memory(workspace):
     rows = lines_of(("assistant", DECISION), ("user", "hello there, how are the crates?"))
     path = workspace.write(rows)

@@ -95,6 +95,7 @@ def test_a_fence_ends_only_at_its_own_kind():
 @pytest.mark.parametrize(
     "line", ["I'll " * 200, "a. " * 300, "(" * 999, "é" * 999 + "?", "：" * 990]
 )
+@pytest.mark.row(55)
 def test_no_line_takes_long(line):
     judge("warm")
     start = time.perf_counter()

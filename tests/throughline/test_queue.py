@@ -79,6 +79,7 @@ def test_an_entry_that_is_none_is_told_with_its_fault(workspace, change, why):
 
 @both
 @pytest.mark.spec("R-201")
+@pytest.mark.row(64)
 def test_a_poison_entry_is_set_aside_by_name_and_the_rest_is_drained(workspace):
     workspace.capture(workspace.write(CHAT))
     (good,) = workspace.queued
@@ -130,6 +131,7 @@ def test_a_workspace_that_cannot_be_written_is_named(workspace, monkeypatch):
         queue.put(workspace.path, entry())
 
 
+@pytest.mark.row(63)
 def test_without_space_nothing_is_queued_and_the_place_is_named(workspace, monkeypatch):
     def full(*_arguments):
         raise OSError(28, "No space left on device")
@@ -177,6 +179,7 @@ def test_what_a_killed_writer_left_is_cleared_after_an_hour(workspace):
     "failpoint",
     ["before_queue_rename", "before_drain_commit", "after_drain_commit", "before_queue_remove"],
 )
+@pytest.mark.row(64)
 def test_killed_anywhere_an_acknowledged_artifact_is_stored_once(workspace, failpoint):
     chat = workspace.write(CHAT)
     killing = {"MASH_FAILPOINT": f"{failpoint}:kill"}
@@ -227,6 +230,7 @@ def test_drains_killed_at_random_moments_lose_and_double_nothing(workspace):
 
 
 @pytest.mark.spec("R-200", "R-203")
+@pytest.mark.row(63)
 def test_captures_killed_at_random_moments_lose_and_halve_nothing(tmp_path):
     found = kill_captures(tmp_path, 20, Random(3))  # noqa: S311 - moments, not secrets
     assert sum(found.values()) == 20
@@ -234,6 +238,7 @@ def test_captures_killed_at_random_moments_lose_and_halve_nothing(tmp_path):
 
 @both
 @pytest.mark.spec("R-201")
+@pytest.mark.row(64)
 def test_two_drains_at_once_store_everything_once(workspace):
     chat = workspace.write(CHAT)
     for n in range(20):

@@ -103,6 +103,7 @@ def test_credentials_are_masked_only_where_it_was_asked_for(
     assert not done["complete"]
 
 
+@pytest.mark.row(60)
 def test_a_name_that_is_taken_is_left_as_it_is(memory: Memory, told: Json, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("mine")
     (tmp_path / "link").symlink_to(tmp_path / "nowhere")
@@ -115,6 +116,7 @@ def test_a_name_that_is_taken_is_left_as_it_is(memory: Memory, told: Json, tmp_p
         export(memory, tmp_path / "nothing" / "out.gz")
 
 
+@pytest.mark.row(60)
 def test_a_name_taken_meanwhile_is_not_replaced(tmp_path: Path) -> None:
     path = tmp_path / "out"
     with pytest.raises(InvalidArgument, match="is there already"), files.new_file(str(path)):
@@ -132,6 +134,7 @@ def test_what_a_killed_export_left_is_written_over(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["out"]
 
 
+@pytest.mark.row(60)
 def test_a_link_in_the_place_of_the_unfinished_file_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "victim").write_text("mine")
     (tmp_path / ".out.part").symlink_to(tmp_path / "victim")
@@ -144,6 +147,7 @@ def test_a_link_in_the_place_of_the_unfinished_file_is_not_followed(tmp_path: Pa
     assert (tmp_path / "victim").read_text() == "mine"
 
 
+@pytest.mark.row(60)
 def test_a_folder_of_somebody_else_that_anybody_may_change_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -157,6 +161,7 @@ def test_a_folder_of_somebody_else_that_anybody_may_change_is_refused(
         raise AssertionError
 
 
+@pytest.mark.row(60)
 def test_places_that_others_see_are_named(tmp_path: Path) -> None:
     (tmp_path / "open").mkdir()
     (tmp_path / "open").chmod(0o777)
@@ -167,6 +172,7 @@ def test_places_that_others_see_are_named(tmp_path: Path) -> None:
     assert files.warnings_about(str(tmp_path / "plain" / "out")) == []
 
 
+@pytest.mark.row(32, 60)
 def test_a_full_disk_leaves_no_file(memory: Memory, told: Json) -> None:
     if not os.access("/dev/full", os.W_OK):
         pytest.skip("no /dev/full here")

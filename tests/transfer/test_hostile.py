@@ -58,6 +58,7 @@ def nth(found: list[Json], kind: str, number: int = 0) -> Json:
 
 
 @pytest.mark.spec("R-161")
+@pytest.mark.row(61)
 def test_a_file_that_was_cut_anywhere_is_refused(other: Memory, file: Path, tmp_path: Path) -> None:
     data = file.read_bytes()
     for size in (0, 1, 9, 10, 20, len(data) // 3, len(data) // 2, len(data) - 9, len(data) - 1):
@@ -129,6 +130,7 @@ def test_other_formats_are_named(other: Memory, file: Path, tmp_path: Path) -> N
     assert "format 0" in refused(other, edited(file, tmp_path / "older", older))
 
 
+@pytest.mark.row(61)
 def test_a_line_without_end_does_not_fill_the_memory(
     other: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -156,6 +158,7 @@ def test_five_gigabytes_in_one_line_take_little_memory(other: Memory, tmp_path: 
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 300_000
 
 
+@pytest.mark.row(61)
 def test_many_lines_that_unpack_to_far_more_are_a_bomb(
     other: Memory, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -169,6 +172,7 @@ def test_many_lines_that_unpack_to_far_more_are_a_bomb(
     assert "times its size" in refused(other, edited(file, tmp_path / "bomb", swell))
 
 
+@pytest.mark.row(61)
 def test_a_key_that_stands_twice_is_refused(other: Memory, file: Path, tmp_path: Path) -> None:
     found: list[Json | bytes] = list(lines_of(file))
     record = next(line for line in lines_of(file) if line["is"] == "record")
@@ -255,6 +259,7 @@ HARM: dict[str, tuple[Edit, str]] = {
 
 @pytest.mark.spec("R-161")
 @pytest.mark.parametrize("name", HARM)
+@pytest.mark.row(61)
 def test_a_line_that_does_harm_is_named(
     other: Memory, file: Path, tmp_path: Path, name: str
 ) -> None:
@@ -332,6 +337,7 @@ def test_a_record_that_was_made_up_is_refused(
     assert TOKEN not in message
 
 
+@pytest.mark.row(61)
 def test_records_that_supersede_each_other_are_refused(
     other: Memory, file: Path, tmp_path: Path
 ) -> None:
@@ -343,6 +349,7 @@ def test_records_that_supersede_each_other_are_refused(
     assert "in a circle" in refused(other, edited(file, tmp_path / "bad", circle))
 
 
+@pytest.mark.row(61)
 def test_a_bad_line_among_very_many_takes_all_back(
     memory: Memory, other: Memory, told: Json, file: Path, tmp_path: Path
 ) -> None:

@@ -53,6 +53,7 @@ def test_a_store_comes_back_as_itself(
 
 
 @pytest.mark.spec("R-163", "R-064", "R-065")
+@pytest.mark.row(40)
 def test_a_retry_of_an_old_operation_gets_its_receipt_from_the_restored_store(
     memory: Memory, shop: Shop, other: Memory, tmp_path: Path
 ) -> None:
@@ -130,6 +131,7 @@ def test_what_says_the_same_is_kept_once_and_links_lead_there(
 
 @pytest.mark.spec("R-161", "R-162")
 @pytest.mark.parametrize("mode", ["export", "mine", "identity"])
+@pytest.mark.row(62)
 def test_the_same_file_is_taken_in_once(
     memory: Memory, other: Memory, told: Json, file: Path, mode: Any
 ) -> None:
@@ -209,6 +211,7 @@ def test_what_the_source_forgot_the_restored_store_has_forgotten(
 
 
 @pytest.mark.spec("R-163")
+@pytest.mark.row(37)
 def test_an_identity_is_kept_in_an_empty_store_alone(
     memory: Memory, other: Memory, shop: Shop, file: Path, tmp_path: Path
 ) -> None:
@@ -226,6 +229,7 @@ def test_an_identity_is_kept_in_an_empty_store_alone(
 
 
 @pytest.mark.spec("R-162", "R-029")
+@pytest.mark.row(47)
 def test_another_persons_words_establish_nothing_here(
     memory: Memory, other: Memory, told: Json, file: Path
 ) -> None:
@@ -299,6 +303,7 @@ def test_a_dry_run_counts_and_changes_nothing(
 
 
 @pytest.mark.spec("R-161")
+@pytest.mark.row(61)
 def test_links_and_old_links_of_files_are_refused(
     memory: Memory, other: Memory, file: Path, tmp_path: Path
 ) -> None:
@@ -370,6 +375,7 @@ def test_a_message_that_another_chat_holds_in_other_words_gets_an_id_of_its_own(
 
 
 @pytest.mark.parametrize("mode", ["export", "identity"])
+@pytest.mark.row(62)
 def test_of_two_imports_at_once_one_finds_it_done(other: Memory, file: Path, mode: Mode) -> None:
     real = other.call.store.writing
 

@@ -58,6 +58,7 @@ def test_kills_at_every_point_of_an_import_lose_nothing_and_double_nothing(
 
 
 @pytest.mark.spec("R-161")
+@pytest.mark.row(60)
 def test_a_killed_export_leaves_no_file_of_that_name(file: Path, tmp_path: Path) -> None:
     root, out = tmp_path / "here", tmp_path / "out"
     with a_memory(root) as memory:
@@ -101,6 +102,7 @@ def test_kills_at_every_point_of_a_restore_lose_nothing_and_bring_back_nothing_f
 
 @pytest.mark.spec("R-161", "R-163")
 @pytest.mark.parametrize("point", ["import_record", "import_after_commit"])
+@pytest.mark.row(62)
 def test_a_daemon_that_is_killed_in_an_import_does_it_once(
     file: Path, tmp_path: Path, point: str
 ) -> None:

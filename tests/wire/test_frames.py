@@ -76,6 +76,7 @@ def test_an_error_code_of_a_later_version_becomes_internal() -> None:
 @pytest.mark.parametrize(
     "line", [b"", b"{}\n", b"[]\n", b'{"v":1,"result":7}\n', b"\xff\n", b'{"error":{}}', b"["]
 )
+@pytest.mark.row(12)
 def test_a_reply_that_cannot_be_read_leaves_the_outcome_unknown(line: bytes) -> None:
     with pytest.raises((DaemonUnavailable, MashError)):
         wire.read_reply(line)
@@ -107,6 +108,7 @@ def test_a_frame_in_pieces_is_the_same_frame(step: int) -> None:
         assert found == Incoming().feed(data)
 
 
+@pytest.mark.row(5)
 def test_a_body_is_whole_with_its_object_and_at_its_limit() -> None:
     line = golden("hook.bin")
     assert Incoming().feed(line + BODY[:-1]) is None
@@ -150,6 +152,7 @@ def test_timeless_methods_are_understood_in_any_version(method: str) -> None:
     assert isinstance(Incoming().feed(line), ToolFrame)
 
 
+@pytest.mark.row(23)
 def test_a_newer_hook_is_recognised_and_an_unknown_one_is_not_answered() -> None:
     assert Incoming().feed(b"mash/2 hook session-start claude-code\n") == NEWER_HOOK
     for line in (b"mash/0 lease\n", b"mash/x\n", b"mash/1\n", b"mash/1 hook a\n", b"mash/1 no\n"):
