@@ -6,7 +6,7 @@
 -- is read and thrown away, and no page costs more at the end of a list than at its beginning.
 
 -- name: node_of_scope
--- The first node behind :after with such a record in the scope.
+-- The first node behind another with such a record in the scope.
 SELECT min(found.node_id)
 FROM unnest(CAST(:kinds AS text[]), CAST(:states AS text[]), CAST(:reviews AS text[]))
   AS f (kind, state, review)
