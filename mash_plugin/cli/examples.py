@@ -133,6 +133,17 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     "demo": (("mash demo throughline", "two channels of one agent"),),
     "restore": (("mash restore", "from the newest good backup"),),
     "backup": (("mash backup rewrite", "old copies lose what was forgotten"),),
+    "group": (
+        ("mash group init --admin-dsn - team", "make it, from an admin's DSN"),
+        ("mash group add anna --admin-dsn -", "a login for anna, shown once"),
+        ("mash group join -", "take part, with the DSN you got"),
+        ("mash group status", "who is in it, who published"),
+        ("mash group leave", "withdraw your records, and go"),
+    ),
+    "publish": (
+        ("mash publish", "what waits, and what stays here"),
+        ("mash publish --now", "send it, and wait for it"),
+    ),
     "completion": (
         ("mash completion --install", "for the shell that you use"),
         ("mash completion zsh --install", "for another one"),

@@ -1,12 +1,9 @@
 """`meaning-memory setup-postgres`: the schema, and a login of its own for each agent."""
 
-import sys
-
 import click
 
 from mash_plugin.cli.capture import check_name
-
-LONGEST_DSN = 65_536
+from mash_plugin.cli.dsn_input import only_dash, read_dsn
 
 
 @click.command("setup-postgres")
@@ -32,25 +29,11 @@ def setup_postgres(admin_dsn: str, agent: str, config_dir: str, new_password: bo
     it sets. Away from this machine the connection string needs sslmode=verify-full. Passwords
     come from standard input, PGPASSFILE or a file with mode 0600, never from an argument.
     """
-    if admin_dsn != "-":
-        raise click.UsageError(
-            "--admin-dsn takes - alone: arguments are seen by everybody on this machine."
-            " Pipe the connection string in: meaning-memory setup-postgres --admin-dsn - < FILE."
-        )
+    only_dash("--admin-dsn", admin_dsn)
     from mash_plugin.postgres.dsn import missing_driver
 
     try:
         from mash_plugin.throughline.setup_postgres import set_up
     except ImportError:
         raise missing_driver() from None
-    click.echo(str(set_up(_read_dsn(), agent, config_dir, new_password=new_password)))
-
-
-def _read_dsn() -> str:
-    try:
-        dsn = sys.stdin.buffer.read(LONGEST_DSN).decode().strip()
-    except UnicodeDecodeError:
-        raise click.UsageError("Standard input held no UTF-8 text; nothing was changed.") from None
-    if not dsn or "\0" in dsn:
-        raise click.UsageError("Standard input held no connection string; nothing was changed.")
-    return dsn
+    click.echo(str(set_up(read_dsn(), agent, config_dir, new_password=new_password)))

@@ -18,3 +18,19 @@ SELECT relname FROM pg_class
 WHERE relnamespace = CAST(:schema AS regnamespace) AND relkind IN ('r', 'p')
   AND NOT (relrowsecurity AND relforcerowsecurity)
 ORDER BY relname
+
+-- name: members
+SELECT m.member, m.is_read_only, m.removed_at IS NOT NULL, count(n.node_id),
+  coalesce(sum(n.records), 0), max(n.published_at)
+FROM members AS m LEFT JOIN nodes AS n ON n.role_name = m.role_name
+GROUP BY m.member, m.is_read_only, m.removed_at ORDER BY m.member
+
+-- name: own_node
+SELECT records, quota, published_at FROM nodes
+WHERE node_id = :node AND role_name = current_user
+
+-- name: own_records
+SELECT records FROM nodes WHERE node_id = :node AND role_name = current_user
+
+-- name: remove_node
+DELETE FROM nodes WHERE node_id = :node AND role_name = current_user
