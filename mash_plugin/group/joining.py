@@ -69,7 +69,7 @@ def leave_group(
         edit_settings(settings.file, _forget_file)
         _remove_own(file, settings)
         return Left(file, None)
-    with closing(open_group(settings, environ, to_write=True)) as db:
+    with closing(_reached(settings, environ)) as db:
         # The daemon stops first: it would publish again what is withdrawn.
         edit_settings(settings.file, _forget_file)
         try:
@@ -79,6 +79,16 @@ def leave_group(
             raise
     _remove_own(file, settings)
     return Left(db.place, withdrawn)
+
+
+def _reached(settings: Settings, environ: Mapping[str, str]) -> "GroupDatabase":
+    try:
+        return open_group(settings, environ, to_write=True)
+    except MashError as error:
+        raise type(error)(
+            f"{error.message} You have not left; `mash group leave --keep` leaves without"
+            " withdrawing what was published."
+        ) from None
 
 
 def _refuse_second(group: str, settings: Settings) -> None:

@@ -109,6 +109,7 @@ def connect(options: Mapping[str, str], advice: Advice) -> Connection:
         return psycopg.connect("", autocommit=True, **given)
     except psycopg.OperationalError as error:
         why = f"{place} cannot be used: {' '.join(str(error).split())}"
+        why += "" if why.endswith((".", "?")) else "."
         if error.sqlstate in ("28P01", "28000") or "authentication" in why:
             raise SharedAuthFailed(f"{why} {advice.login}") from None
         raise SharedUnavailable(f"{why} {advice.away}") from None

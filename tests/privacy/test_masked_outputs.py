@@ -270,7 +270,7 @@ COMMAND_LINES: dict[str, list[tuple[str, ...]]] = {
     "forget": [("forget", CHAT, "--dry-run"), ("forget", CHAT, "--dry-run", "--json")],
     "forget-project": [("forget-project", ".", "--dry-run", "--json")],
     "projects": [("projects",), ("projects", "--json")],
-    "group": [("group", "init", SECRET), ("group", "add", SECRET), ("group", "status")],
+    "group": [("group", "init", SECRET), ("group", "add", SECRET)],
     "undo": [("undo",), ("undo", "--json")],
     "call": [("call", "list_records", "{}"), ("call", "get_record", json.dumps({"id": SECRET}))],
     "index": [("index",)],
