@@ -62,6 +62,8 @@ class Bridge:
         settings, ended = self._node.settings({}), self._node.ended_sessions
         with self._node.chats.database.reading() as db:
             chats = chats_active_since(db, now - WINDOW_MS)
+        recent = {chat.id for chat in chats}
+        self._captured = {i: seen for i, seen in self._captured.items() if i in recent}
         for chat in chats:
             is_idle = chat.last_active_at is not None and chat.last_active_at <= now - IDLE_MS
             if self._captured.get(chat.id) == chat.fingerprint:

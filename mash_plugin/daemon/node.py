@@ -1,6 +1,7 @@
 """What the daemon owns while it lives: the open stores, the settings and the time."""
 
 import os
+from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -26,6 +27,7 @@ ROOT_VARIABLES = tuple(agent.ROOT_VARIABLE for agent in agents.AGENTS.values())
 """Where the clients of a call keep their transcripts, if not in their own places."""
 PLACES_REMEMBERED = 16
 ENDED_REMEMBERED = 256
+GROWN_REMEMBERED = 256
 
 
 class Node:
@@ -33,7 +35,7 @@ class Node:
 
     def __init__(self, paths: Paths, now: int, environ: Mapping[str, str]) -> None:
         self.paths = paths
-        self.grown: list[tuple[str, str]] = []
+        self.grown: deque[tuple[str, str]] = deque(maxlen=GROWN_REMEMBERED)
         """Transcripts that grew before the background work began."""
         self.ended_sessions: dict[str, None] = {}
         """The last sessions that told of their end."""

@@ -30,6 +30,9 @@ SESSIONS_AFTER_S = 6.0
 INDEX_EVERY_S = 15 * 60
 TRANSCRIPTS_AFTER_S = 0.2
 """Reading a transcript at once would slow the answer of the hook that named it."""
+MOST_TRANSCRIPTS = 1_000
+"""Waiting to be read one by one; when more do, everything is looked through instead."""
+MOST_PATH_CHARS = 4_096
 STATE_AFTER_S = 1.0
 """Hook state is written this long after its first unsaved change."""
 CHECKPOINT_EVERY_S = 60.0
@@ -162,9 +165,12 @@ class Workers:
 
     def _transcript_grew(self, agent: str, path: str) -> None:
         with self._changed:
-            if not self._due.transcripts:
-                self._due.transcripts_from = time.monotonic() + TRANSCRIPTS_AFTER_S
-            self._due.transcripts[agent, path] = None
+            if len(self._due.transcripts) >= MOST_TRANSCRIPTS or len(path) > MOST_PATH_CHARS:
+                self._due.index = min(self._due.index, time.monotonic())  # it finds all of them
+            else:
+                if not self._due.transcripts:
+                    self._due.transcripts_from = time.monotonic() + TRANSCRIPTS_AFTER_S
+                self._due.transcripts[agent, path] = None
             self._changed.notify()
 
     def _state_changed(self) -> None:

@@ -16,6 +16,7 @@ from mash_plugin.errors import StoreDamaged
 
 APPLICATION_ID = 0x6D617368  # "mash"
 BUSY_MS = 2_000
+LOG_BYTES = 16 << 20
 QUERY_S = 2.0
 """How long a request may wait for the next row of a query; see `limited`."""
 STEPS = 1_000_000
@@ -114,6 +115,8 @@ def connect(
             f"synchronous = {durability}",
             # Checkpoints run off the request path: inside COMMIT they would blur its outcome.
             "wal_autocheckpoint = 0",
+            # What a reader of hours has let it grow to is given back when the log begins anew.
+            f"journal_size_limit = {LOG_BYTES}",
             "secure_delete = ON",
             "fullfsync = ON",  # macOS: fsync alone does not reach the platter
             "checkpoint_fullfsync = ON",

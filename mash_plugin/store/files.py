@@ -24,6 +24,14 @@ def remove_database(path: str) -> None:
             continue
 
 
+def drop_aside(path: str, word: str) -> None:
+    """Remove what `set_aside` has kept of a database that can be made again."""
+    folder, name = os.path.split(path)
+    for kept in os.listdir(folder):
+        if kept.startswith(f"{name}.{word}-"):
+            os.unlink(os.path.join(folder, kept))
+
+
 def set_aside(path: str, word: str) -> str | None:
     """Rename a database with its log to PATH.WORD-N, N unused; None when there was none.
 

@@ -9,6 +9,8 @@ from mash_plugin.store.sqlite import Connection, Database, Params
 
 _sql = queries.load("ledger")
 
+MOST_UNSAVED = 10_000
+"""Where nothing can be written for long, later sessions are not counted."""
 Key = tuple[str, str]
 """(session, hook)"""
 
@@ -69,7 +71,8 @@ class Ledger:
         """Count again what could not be written."""
         with self._lock:
             for key, injected in taken.items():
-                self._unsaved[key] = _sum(self._unsaved.get(key), injected)
+                if len(self._unsaved) < MOST_UNSAVED or key in self._unsaved:
+                    self._unsaved[key] = _sum(self._unsaved.get(key), injected)
 
     @staticmethod
     def write(db: Connection, taken: Mapping[Key, Injected]) -> None:

@@ -22,7 +22,7 @@ from mash_plugin.store import reserve
 from mash_plugin.store.connect import APPLICATION_ID, connect_reading
 from mash_plugin.store.failpoint import failpoint
 from mash_plugin.store.faults import translated, translated_files
-from mash_plugin.store.files import make_private_folder, remove_database, set_aside
+from mash_plugin.store.files import drop_aside, make_private_folder, remove_database, set_aside
 from mash_plugin.store.mark import Mark, take_mark
 from mash_plugin.store.migrate import migrate, refuse_newer, schema_number, stored_schema
 from mash_plugin.store.sqlite import Connection, Database, Durability
@@ -158,6 +158,7 @@ def _chats_or_new(path: str, mark: Mark | None) -> Database:
     try:
         return _healthy(path, "chats", "NORMAL", mark)
     except StoreDamaged:
+        drop_aside(path, "damaged")  # the last one is enough to look at
         set_aside(path, "damaged")
         _create(path, "chats", "NORMAL", None)
         return _healthy(path, "chats", "NORMAL", mark)

@@ -25,6 +25,10 @@ from mash_plugin.store.sqlite import Database, Params
 
 KEEP_MS = 90 * 86_400_000
 SESSIONS_IN_MEMORY = 1_000
+MOST_SHOWN = 5_000
+"""What one context can have been shown with files; a compaction begins anew."""
+MOST_HEARTBEATS = 64
+"""Names come from whoever calls: more of them than there are hooks are not noted."""
 
 _sql = queries.load("sessions")
 
@@ -58,8 +62,9 @@ class HookState:
                 self._sessions[session_id] = session
             session.last_activity_at = max(session.last_activity_at, now)
             session.project = project or session.project
-            self._heartbeats[agent, hook] = now
-            self._unsaved_heartbeats.add((agent, hook))
+            if len(self._heartbeats) < MOST_HEARTBEATS or (agent, hook) in self._heartbeats:
+                self._heartbeats[agent, hook] = now
+                self._unsaved_heartbeats.add((agent, hook))
             self._changed(session_id)
             self._make_room()
             return session
@@ -136,9 +141,14 @@ class HookState:
     def claim_shown(
         self, session_id: str, reader: str, path: str, ids: Iterable[str], now: int
     ) -> set[str]:
-        """Those IDs that this reader has not yet seen with this file; they count as shown now."""
+        """Those IDs that this reader has not yet seen with this file; they count as shown now.
+
+        None, once the context was shown as much as is remembered of it.
+        """
         with self._lock:
             session = self._sessions[session_id]
+            if len(session.shown) >= MOST_SHOWN:
+                return set()
             new = {i for i in ids if (reader, path, i) not in session.shown}
             if new:
                 shown = {(reader, path, i): now for i in new}
@@ -251,7 +261,10 @@ class HookState:
     def _make_room(self) -> None:
         if len(self._sessions) <= SESSIONS_IN_MEMORY:
             return
-        saved = (i for i in self._sessions if i not in self._unsaved)
+        # Where nothing can be written for long, what is not saved must go at last.
+        may_go_unsaved = len(self._sessions) > 2 * SESSIONS_IN_MEMORY
+        saved = (i for i in self._sessions if may_go_unsaved or i not in self._unsaved)
         oldest = min(saved, key=lambda i: self._sessions[i].last_activity_at, default=None)
         if oldest is not None:
             del self._sessions[oldest]
+            self._unsaved.discard(oldest)

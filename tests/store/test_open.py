@@ -296,6 +296,15 @@ def test_a_damaged_chat_index_is_set_aside_and_begun_anew(paths: Paths) -> None:
     chats.close()
 
 
+def test_of_damaged_chat_indexes_the_last_one_is_kept(paths: Paths) -> None:
+    for number in range(3):
+        open_chats(paths).close()
+        Path(paths.chats).write_bytes(bytes([number]) * 9000)
+    open_chats(paths).close()
+    [kept] = Path(paths.data).glob("chats.db.damaged-*")
+    assert kept.read_bytes() == b"\2" * 9000
+
+
 def test_opening_loads_nothing_heavy(paths: Paths) -> None:
     with opened(paths) as store:
         save(store, 1)

@@ -129,6 +129,49 @@ def test_memory_holds_a_bounded_number_of_sessions(database, monkeypatch):
     assert not state.claim_block("s-0", "startup", NOW + 20)
 
 
+def test_where_nothing_can_be_written_memory_is_bounded_all_the_same(database, monkeypatch):
+    monkeypatch.setattr("mash_plugin.store.sessions.SESSIONS_IN_MEMORY", 3)
+    monkeypatch.setattr("mash_plugin.store.ledger.MOST_UNSAVED", 8)
+    state = HookState(database)
+    database.problem = DiskFull("full")
+    for number in range(20):
+        state.touch(f"s-{number}", "codex", "file-read", NOW + number)
+        state.ledger.add(f"s-{number}", "file-read", 10)
+        with pytest.raises(DiskFull):
+            state.flush(NOW + number)
+    assert len(state._sessions) == len(state._unsaved) == 6
+    database.problem = None
+    assert state.flush(NOW + 20) == 6
+    assert [row[0] for row in _rows(database, "hook_sessions")] == [
+        f"s-{number}" for number in range(14, 20)
+    ]
+
+
+def test_a_context_that_was_shown_very_much_is_shown_no_more(database, monkeypatch):
+    monkeypatch.setattr("mash_plugin.store.sessions.MOST_SHOWN", 3)
+    state = HookState(database)
+    state.touch("s", "codex", "file-read", NOW)
+    for number in range(10):
+        new = state.claim_shown("s", "", f"{number}.py", [f"r-{number}"], NOW)
+        assert bool(new) is (number < 3)
+    state.flush(NOW)
+    assert len(_rows(database, "hook_files")) == 3
+    state.claim_block("s", "compact", NOW)
+    assert state.claim_shown("s", "", "9.py", ["r-9"], NOW) == {"r-9"}
+
+
+def test_hooks_of_made_up_names_leave_few_heartbeats(database):
+    state = HookState(database)
+    state.touch("s", "codex", "file-read", NOW)
+    for number in range(200):
+        state.touch("s", "codex", f"made-up-{number}", NOW)
+    state.touch("s", "codex", "file-read", NOW + 5)
+    state.flush(NOW)
+    told = state.heartbeats()
+    assert len(told) == 64
+    assert {"agent": "codex", "hook": "file-read", "seen_at": NOW + 5} in told
+
+
 def test_heartbeats_tell_the_last_hook_of_each_agent(database):
     HookState(database).flush(NOW)
     state = HookState(database)

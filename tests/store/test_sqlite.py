@@ -11,6 +11,7 @@ import pytest
 from mash_plugin.errors import StoreBusy, StoreDamaged
 from mash_plugin.paths import Paths
 from mash_plugin.store import backup
+from mash_plugin.store.connect import LOG_BYTES
 from mash_plugin.store.open import open_store
 from mash_plugin.store.sqlite import Database
 from tests.store.conftest import opened
@@ -135,6 +136,37 @@ def test_a_checkpoint_beside_a_reader_waits_for_nothing(database: Database) -> N
     database.checkpoint("TRUNCATE")
     assert os.path.getsize(database.path + "-wal") == 0
     assert numbers(database) == [1, 2]
+
+
+def test_a_log_that_grew_under_a_long_reader_is_small_again_after_it(database: Database) -> None:
+    def size() -> int:
+        return os.path.getsize(database.path + "-wal")
+
+    def fill(rows: int) -> None:
+        with database.writing() as db:
+            db.run("CREATE TABLE IF NOT EXISTS long (text TEXT)")
+            db.run_many("INSERT INTO long VALUES (:t)", [{"t": "x" * 100_000}] * rows)
+
+    started, finished = threading.Event(), threading.Event()
+
+    def read_for_long() -> None:
+        with database.reading() as db:
+            db.one("SELECT count(*) FROM t")
+            started.set()
+            finished.wait(30)
+
+    reader = threading.Thread(target=read_for_long)
+    reader.start()
+    started.wait(30)
+    for _ in range(4):
+        fill(100)
+        database.checkpoint("PASSIVE")
+    assert size() > 2 * LOG_BYTES  # all of it is still read
+    finished.set()
+    reader.join()
+    database.checkpoint("PASSIVE")
+    add(database, 1)
+    assert size() <= LOG_BYTES
 
 
 def test_a_store_deleted_with_its_mark_is_closed_in_peace(paths: Paths) -> None:
