@@ -119,6 +119,7 @@ def evidence(**fields: str) -> Evidence:
 
 
 @pytest.mark.spec("R-025")
+@pytest.mark.row(45)
 def test_a_citation_is_compared_with_the_newest_index() -> None:
     assert status_of(evidence(), "Let's use Qdrant.", "user", "person") == "matching"
     assert status_of(evidence(), "Let's use Milvus.", "user", "person") == "changed"
