@@ -72,6 +72,7 @@ def configured(
         loop="asyncio",
         lifespan="off",
         log_config=None,
+        log_level="error",  # who connects must not fill the terminal
         access_log=False,
         server_header=False,
         headers=list(HEADERS.items()),
