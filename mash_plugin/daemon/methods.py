@@ -82,6 +82,7 @@ OWN = {
     "publication_status": ("mash_plugin.daemon.publication", "publication_status"),
     "view_version": ("mash_plugin.daemon.health", "view_version"),
     "view_health": ("mash_plugin.daemon.health", "view_health"),
+    "view_group": ("mash_plugin.daemon.group_view", "view_group"),
 }
 """name → module and function(requests, params): what is asked of the daemon itself."""
 PERSONS_ALONE = (

@@ -98,6 +98,6 @@ def standing(record: Json) -> list[tuple[str, str]]:
         told.append(("quiet", "Not in force"))
     if record["review"] == "candidate":
         told.append(("quiet", REVIEWS["candidate"]))
-    if record.get("owner"):
+    if record.get("owner") and "node_id" not in record:  # else it is published, under that name
         told.append(("quiet", "Imported from another owner"))
     return told

@@ -7,6 +7,7 @@ import orjson
 
 from mash_plugin.dashboard import (
     chat_pages,
+    group_pages,
     health_page,
     memory_pages,
     throughline_page,
@@ -24,6 +25,9 @@ PAGES: dict[str, Page] = {
     "/chats": chat_pages.chats,
     "/chats/{chat_id}": chat_pages.chat,
     "/timeline": timeline_page.timeline,
+    "/group": group_pages.group,
+    "/group/records": group_pages.shared_records,
+    "/group/records/{node_id}/{record_id}": group_pages.shared_record,
     "/throughline": throughline_page.throughline,
     "/health": health_page.health,
 }

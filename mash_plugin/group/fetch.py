@@ -1,22 +1,22 @@
 """Read from the group's server what others established, in a form that recall can rank."""
 
-import json
-import os
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, get_args
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from mash_plugin.config import Settings
 from mash_plugin.group.cache import MOST_RECORDS
 from mash_plugin.group.deadline import within
-from mash_plugin.group.session import open_group
+from mash_plugin.group.items import revision_of
+from mash_plugin.group.session import SQL_FOLDER, open_group
 from mash_plugin.memory.group_copy import GroupRecord
-from mash_plugin.records.model import LIVE_STATES, Body, Kind
 from mash_plugin.records.ranking import standing
 from mash_plugin.records.suspicion import reads_like_instruction
 from mash_plugin.store.queries import load
 from mash_plugin.tokens import words
 
-_SQL = load("copies", os.path.join(os.path.dirname(__file__), "sql"))
+_SQL = load("copies", SQL_FOLDER)
+_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 LIMIT_S = 10.0
 """For all repositories of one pass; what hangs beyond every time limit of the driver ends here."""
 Row = tuple[Any, ...]
@@ -42,28 +42,38 @@ def fetch(
 
 def in_order(rows: Iterable[Row], now: int) -> list[GroupRecord]:
     """The records of these rows, the best first; a row that no record of ours can be is none."""
-    records = [record for row in rows for record in _record(row, now)]
-    return sorted(records, key=lambda record: standing(record.ranked, now))
+    found = [record for row in rows if (record := _record(row, now)) is not None]
+    return sorted(found, key=lambda record: standing(record.ranked, now))
 
 
-def _record(row: Row, now: int) -> Iterator[GroupRecord]:
-    *head, alternatives, consequences, conditions, strong, weak = row
-    kind, state, statement, reported_by = head[3], head[5], head[6], head[13]
-    if kind not in get_args(Kind) or state not in LIVE_STATES[kind]:
-        return
-    texts = [_texts(listed) for listed in (alternatives, consequences, conditions)]
-    body = Body(kind, state, statement, "", reported_by=reported_by, alternatives=texts[0])
-    body = body._replace(consequences=texts[1], conditions=texts[2])
-    head[8] = min(head[8], now)  # a clock that is ahead brings nothing forward
-    first_words = " ".join(dict.fromkeys(words(statement)))
-    yield GroupRecord._make(
-        [*head, *texts, reads_like_instruction(body), first_words, strong, weak]
+def _record(row: Row, now: int) -> GroupRecord | None:
+    record_id, node_id, owner, kind, recorded_at, confirmations, strong, weak, *wording = row
+    revision = revision_of(kind, wording, ())
+    if revision is None or not (_ID.fullmatch(record_id) and _ID.fullmatch(node_id)):
+        return None
+    body = revision.body
+    if body.review != "established" or body.is_retired:
+        return None
+    return GroupRecord(
+        id=record_id,
+        node_id=node_id,
+        owner=owner,
+        kind=kind,
+        revision=revision.revision,
+        state=body.state,
+        statement=body.statement,
+        recorded_by=body.recorded_by,
+        recorded_at=min(recorded_at, now),  # a clock that is ahead brings nothing forward
+        confirmations=confirmations,
+        decided_by=body.decided_by,
+        effective_at=body.effective_at,
+        valid_until=body.valid_until,
+        reported_by=body.reported_by,
+        alternatives=body.alternatives,
+        consequences=body.consequences,
+        conditions=body.conditions,
+        is_suspicious=reads_like_instruction(body),
+        statement_tokens=" ".join(dict.fromkeys(words(body.statement))),
+        strong_tokens=strong,
+        weak_tokens=weak,
     )
-
-
-def _texts(listed: str | None) -> tuple[str, ...]:
-    try:
-        found = json.loads(listed) if listed else ()
-    except (ValueError, RecursionError):
-        return ()
-    return tuple(text for text in found if isinstance(text, str)) if isinstance(found, list) else ()

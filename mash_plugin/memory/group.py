@@ -134,7 +134,7 @@ def _item(record: GroupRecord, identity: str, shown: Masking) -> Item:
         "confirmations": record.confirmations,
         "evidence": "matching",
         "owner": record.owner,
-        "label": f"from {record.owner}",
+        "label": f"established by {record.owner}, not by this person",
         "node_id": record.node_id,
     }
     more: Mapping[str, object] = {

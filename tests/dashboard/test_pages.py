@@ -23,6 +23,7 @@ def paths(demo: Demo) -> dict[str, str]:
         "search": "/chats?q=qdrant",
         "chat": "/chats/claude-code-s-filters",
         "timeline": "/timeline",
+        "group": "/group",
         "throughline": "/throughline",
         "health": "/health",
         "failure": "/memory/00000000000000000000000000000000",

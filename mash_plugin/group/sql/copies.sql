@@ -3,9 +3,10 @@
 -- name: established_of_others
 -- The newest of each other member's nodes first, through the index pub_records_scope, and then the
 -- newest of those: no more rows are sorted than nodes times that many.
-SELECT r.record_id, r.node_id, m.member, r.kind, r.head_revision, r.state, v.statement,
-  v.recorded_by, r.recorded_at, r.confirmations, r.decided_by, r.effective_at, r.valid_until,
-  v.reported_by, v.alternatives, v.consequences, v.conditions, r.strong_tokens, r.weak_tokens
+SELECT r.record_id, r.node_id, m.member, r.kind, r.recorded_at, r.confirmations, r.strong_tokens,
+  r.weak_tokens, v.revision, v.statement, v.recorded_by, v.review, v.state, v.decided_by,
+  v.effective_at, v.valid_until, v.reported_by, v.alternatives, v.consequences, v.conditions,
+  v.recorded_at, v.origin
 FROM nodes AS n
 JOIN members AS m ON m.role_name = n.role_name
 CROSS JOIN LATERAL (
