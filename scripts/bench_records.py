@@ -19,19 +19,20 @@ VERBS = ("keep", "use", "avoid", "prefer", "test", "review", "document", "rename
 
 
 def build_records(
-    database: Database, owner: str, scopes: list[Scope], count: int, now: int
+    database: Database, owner: str, scopes: list[Scope], count: int, now: int, first: int = 0
 ) -> None:
     """Spread established decisions over the scopes; in each, one in fifty names one file.
 
     A scope that is named more often gets more.
     """
-    for start in range(0, count, BATCH):
+    end = first + count
+    for start in range(first, end, BATCH):
         with database.writing() as db:
-            for number in range(start, min(start + BATCH, count)):
+            for number in range(start, min(start + BATCH, end)):
                 row, column = divmod(number, len(scopes))
                 statement = statement_of(number, names_file=(row + column) % 50 == 0)
                 scope = scopes[column]
-                _insert(db, owner, scope, statement, number, now - (count - number))
+                _insert(db, owner, scope, statement, number, now - (end - number))
 
 
 def _insert(

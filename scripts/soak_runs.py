@@ -18,7 +18,9 @@ from tests.support.backfill_place import FAILPOINTS as POINTS
 from tests.support.backfill_place import BackfillPlace
 from tests.support.daemons import Place
 from tests.support.exported_lives import export_lives
+from tests.support.groups import running_group, running_server
 from tests.support.killed_captures import capture_endless, kill_captures, kill_drains
+from tests.support.killed_publications import kill_publications
 from tests.support.killed_transfers import kill_imports, kill_restores
 from tests.support.migrating import FAILPOINTS, LONGEST_S, cut, schemas, write_migrations
 from tests.support.schema_fixtures import fixtures, newest, unpack
@@ -146,6 +148,22 @@ def transfer(options: Sequence[str]) -> int:
     return 0
 
 
+def publish(options: Sequence[str]) -> int:
+    """Three members' daemons, and the server, killed while they publish to a group."""
+    parser = argparse.ArgumentParser(prog="scripts/soak publish", description=publish.__doc__)
+    parser.add_argument("--kills", type=int, default=200, metavar="N")
+    parser.add_argument("--seed", type=int, default=1, help="of the moments")
+    chosen = parser.parse_args(options)
+    chance = random.Random(chosen.seed)  # noqa: S311 - only chooses the moment
+    with tempfile.TemporaryDirectory() as name, running_server() as server:
+        folder = Path(name)
+        with running_group(server, folder / "group") as group:
+            found = kill_publications(folder, server, group, chosen.kills, chance)
+    for what, times in sorted(found.items()):
+        print(f"{times:6} {what}")
+    return 0
+
+
 def throughline(options: Sequence[str]) -> int:
     """Captures and drains killed at random moments, and transcripts of many gigabytes."""
     parser = argparse.ArgumentParser(
@@ -181,6 +199,7 @@ SOAKS: dict[str, Callable[[Sequence[str]], int]] = {
     "backfill": backfill,
     "lifecycle": lifecycle,
     "migration": migration,
+    "publish": publish,
     "throughline": throughline,
     "transfer": transfer,
 }

@@ -80,7 +80,7 @@ class Rules:
     def copy_of(self, db: Connection, record_id: str) -> Copy | Withheld | None:
         """What the group is to hold of a record; None for nothing."""
         head = get_head(db, record_id)
-        if head is None or head.hidden_at is not None or not self._is_wanted(head):
+        if head is None or not self._is_wanted(head):
             return None
         numbers = list_revisions(db, record_id, None, head.revision)[::-1]
         revisions = [load_revision(db, head, number) for number in numbers]
@@ -89,6 +89,11 @@ class Rules:
             return Withheld("it is damaged: `mash doctor`")
         why = self._refusal(whole)
         return Withheld(why) if why else self._copy(db, head, whole)
+
+    def is_wanted(self, db: Connection, record_id: str) -> bool:
+        """Whether the settings would publish it; its texts are not looked at."""
+        head = get_head(db, record_id)
+        return head is not None and self._is_wanted(head)
 
     def fingerprint(self, db: Connection) -> str:
         """What stands for these rules: with another one, everything is to be compared again."""
@@ -110,6 +115,8 @@ class Rules:
 
     def _is_wanted(self, head: Head) -> bool:
         settings = self._settings
+        if head.hidden_at is not None:
+            return False
         if head.owner != self._owner:
             return False  # it came with an import: its owner publishes it
         if settings.group_publish not in ("all", head.review):
@@ -197,7 +204,7 @@ class Rules:
     def _shown_chat(self, chat_id: str) -> str:
         """A name for a chat that is always the same and does not hold its session's ID."""
         name = b"published chat\0" + chat_id.encode("utf-8", "replace")
-        return "chat-" + hmac.new(self._secret, name, "sha256").hexdigest()[:32]
+        return "chat-" + hmac.digest(self._secret, name, "sha256").hex()[:32]
 
 
 _FORM = 1

@@ -22,6 +22,7 @@ from mash_plugin.group.session import SQL_FOLDER, open_group
 from mash_plugin.memory.call import Call
 from mash_plugin.paths import Paths
 from mash_plugin.store import publication
+from mash_plugin.store.connect import Connection
 from mash_plugin.store.failpoint import failpoint
 from mash_plugin.store.publication import Membership, Waiting
 from mash_plugin.store.queries import load
@@ -277,7 +278,7 @@ def _compare(
         publication.retry_set_aside(local)
     after, is_done = "", False
     while not is_done and not should_stop():
-        page = {"node_id": node_id, "after": after, "until": "", "count": BATCH}
+        page = {"node_id": node_id, "after": after, "count": BATCH}
         there = {str(record): str(digest) for record, digest in db.all(SQL.digests, page)}
         with call.store.reading() as local:
             ids = publication.ids_after(local, after, BATCH)
@@ -286,17 +287,21 @@ def _compare(
             after, is_done = min(ends, default=""), not ends
             rules = Rules(call, local)
             asked = [one for one in ids if is_done or one <= after]
-            here = {one: _digest(rules.copy_of(local, one)) for one in asked}
-        there = {one: digest for one, digest in there.items() if is_done or one <= after}
-        differing = [one for one in here | there if here.get(one) != there.get(one)]
+            differing = [one for one in asked if _differs(rules, local, one, there.get(one))]
+        gone = there.keys() - set(asked)
+        differing += [one for one in gone if is_done or one <= after]
         if differing:
             with call.store.writing() as local:
                 publication.queue(local, differing, call.now)
 
 
-def _digest(found: Copy | Withheld | None) -> str | None:
-    # What is withheld waits in any case, so that the status tells of it.
-    return found.digest if isinstance(found, Copy) else found and found.why
+def _differs(rules: Rules, local: Connection, record_id: str, there: str | None) -> bool:
+    """Whether the group holds something else of a record than it should, or may."""
+    if there is None:
+        # Also of what is withheld for its texts, so that the status tells of it.
+        return rules.is_wanted(local, record_id)
+    found = rules.copy_of(local, record_id)
+    return not isinstance(found, Copy) or found.digest != there
 
 
 def _refusal(error: MashError) -> tuple[str, str | None]:

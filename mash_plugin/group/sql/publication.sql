@@ -24,7 +24,7 @@ SET LOCAL idle_in_transaction_session_timeout = 10000
 
 -- name: digests
 SELECT record_id, digest FROM pub_records
-WHERE node_id = :node_id AND record_id > :after AND (:until = '' OR record_id <= :until)
+WHERE node_id = :node_id AND record_id > :after
 ORDER BY record_id LIMIT :count
 
 -- name: present
