@@ -4,6 +4,7 @@ import os
 import stat
 from collections.abc import Mapping
 from ipaddress import ip_address
+from itertools import zip_longest
 
 from mash_plugin.errors import InvalidArgument, MashError, plain_reason
 
@@ -125,8 +126,9 @@ def _pinned(schema: str, statement_ms: int, *, is_read_only: bool) -> dict[str, 
 
 
 def _stays_here(options: Mapping[str, str]) -> bool:
-    reached = options["hostaddr"] or options["host"]
-    return all(map(_is_here, reached.split(",")))
+    """Whether every host that may be tried is here; it is reached by its address if it has one."""
+    pairs = zip_longest(options["hostaddr"].split(","), options["host"].split(","), fillvalue="")
+    return all(_is_here(address or host) for address, host in pairs)
 
 
 def _is_here(host: str) -> bool:

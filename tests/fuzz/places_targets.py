@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import zip_longest
 from pathlib import Path
 
 from hypothesis import strategies as st
@@ -146,6 +147,7 @@ def connection_strings() -> SearchStrategy[bytes]:
         *("/shop", "?sslmode=require", "&hostaddr=10.0.0.1", "host=db.example ", "dbname=x "),
         *(f"password='{PASSWORD}' ", "user=u ", "hostaddr=127.0.0.1 ", "options=-csearch_path=x "),
         *("service=x ", "sslmode=disable ", "host=/run/x,db.example ", "host=@abstract ", "%00"),
+        *("host=localhost,db.example ", "hostaddr=127.0.0.1, ", "hostaddr=,10.0.0.1 "),
         *("sslmode=verify-full ", "host=localhost ", "host=127.0.0.1,127.0.0.2 ", "\\", "'"),
     )
     return encoded(some_text(pieces))
@@ -166,10 +168,15 @@ def _check_dsn(data: bytes) -> None:
     options = dsn.connection_options(text, {}, is_read_only=True)
     if options.get("password") == PASSWORD and text.count(PASSWORD) == 1:
         assert PASSWORD not in postgres.place_of(options)
-    hosts = (options["hostaddr"] or options["host"]).split(",")
-    is_far = any(host in ("db.example", "10.0.0.1") for host in hosts)
-    assert not is_far or options["sslmode"] == "verify-full"
+    assert not _may_leave(options) or options["sslmode"] == "verify-full"
     assert "default_transaction_read_only=on" in options["options"]
+
+
+def _may_leave(options: dict[str, str]) -> bool:
+    """Whether libpq may reach a host elsewhere: by its address, or by its name without one."""
+    hosts, addresses = options["host"].split(","), options["hostaddr"].split(",")
+    pairs = zip_longest(hosts, addresses, fillvalue="")
+    return any((address or host) in ("db.example", "10.0.0.1") for host, address in pairs)
 
 
 TARGETS = {

@@ -14,6 +14,7 @@ from mash_plugin.privacy.credentials import credential_kind
 from mash_plugin.privacy.spans import PRIVATE_MARK, split_private
 from mash_plugin.protocol import validate
 from mash_plugin.protocol.commands import COMMANDS
+from mash_plugin.throughline.dsn import connection_options
 from tests.privacy.samples import SAMPLES
 
 
@@ -75,3 +76,13 @@ def test_a_session_in_which_nothing_was_said_yet_is_no_failure_of_its_hook(desk)
 def test_no_command_is_cut_into_words_that_is_longer_than_any_reading_of_a_file():
     assert simple_read(f"cat {'a' * 4_000}") == "a" * 4_000
     assert simple_read(f"cat {'a' * LONGEST_READ}") is None
+
+
+@pytest.mark.parametrize(
+    "hosts", ["host=localhost,db.example hostaddr=127.0.0.1,", "hostaddr=,::2"]
+)
+def test_a_host_whose_address_is_left_empty_is_no_reason_to_go_without_tls(hosts):
+    options = connection_options(hosts, {}, is_read_only=True)
+    assert options["sslmode"] == "verify-full"
+    with pytest.raises(InvalidArgument, match="sslmode=disable"):
+        connection_options(f"{hosts} sslmode=disable", {}, is_read_only=True)
