@@ -41,11 +41,13 @@ def read_cursor(cursor: str, group_id: str, filters: Mapping[str, Any]) -> Posit
     digest, fields = whole[:DIGEST_BYTES], whole[DIGEST_BYTES:]
     if digest != _digest(fields, group_id, filters):
         raise _refusal("belongs to another list")
-    match json.loads(fields):
-        case [1, str(node_id), None, None]:
+    match _parsed(fields):
+        case [1, str(node_id), None, None] if _is_id(node_id):
             return Position(node_id)
-        case [1, str(node_id), int(recorded_at), str(record_id)] if abs(recorded_at) < 1 << 63:
-            return Position(node_id, recorded_at, record_id)
+        case [1, str(node_id), int(recorded_at), str(record_id)]:
+            is_moment = not isinstance(recorded_at, bool) and abs(recorded_at) < 1 << 63
+            if is_moment and _is_id(node_id) and _is_id(record_id):
+                return Position(node_id, recorded_at, record_id)
     raise _refusal("is of another version of mash")
 
 
@@ -59,6 +61,18 @@ def _decoded(cursor: str) -> bytes:
     if base64.urlsafe_b64encode(whole).rstrip(b"=").decode() != cursor:
         raise _refusal("is malformed")  # the last character may hide unused bits
     return whole
+
+
+def _parsed(fields: bytes) -> object:
+    """What the fields say: the digest needs no secret, so anybody can make one for anything."""
+    try:
+        return json.loads(fields)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _is_id(text: str) -> bool:
+    return re.fullmatch(r"[A-Za-z0-9_-]{1,64}", text) is not None
 
 
 def _digest(fields: bytes, group_id: str, filters: Mapping[str, Any]) -> bytes:

@@ -2,6 +2,7 @@
 
 from tests.fuzz import (
     agents_targets,
+    cursor_targets,
     files_targets,
     pages_targets,
     places_targets,
@@ -14,6 +15,7 @@ from tests.fuzz.target import Target
 TARGETS: dict[str, Target] = {
     **agents_targets.TARGETS,
     **talk_targets.TARGETS,
+    **cursor_targets.TARGETS,
     **words_targets.TARGETS,
     **places_targets.TARGETS,
     **files_targets.TARGETS,

@@ -1,5 +1,6 @@
 """What fuzzing has found, each with what is right instead."""
 
+import base64
 import json
 
 import pytest
@@ -9,7 +10,8 @@ from mash_plugin.agents.codex.hooks import LONGEST_READ, simple_read
 from mash_plugin.agents.events import ReaderState, TranscriptFile
 from mash_plugin.chats.project import Project
 from mash_plugin.chats.switches import is_denied
-from mash_plugin.errors import InvalidArgument
+from mash_plugin.errors import InvalidArgument, InvalidCursor
+from mash_plugin.group import cursor
 from mash_plugin.privacy.credentials import credential_kind
 from mash_plugin.privacy.spans import PRIVATE_MARK, split_private
 from mash_plugin.protocol import validate
@@ -86,3 +88,13 @@ def test_a_host_whose_address_is_left_empty_is_no_reason_to_go_without_tls(hosts
     assert options["sslmode"] == "verify-full"
     with pytest.raises(InvalidArgument, match="sslmode=disable"):
         connection_options(f"{hosts} sslmode=disable", {}, is_read_only=True)
+
+
+@pytest.mark.parametrize(
+    "fields", [b"", b"[1", b"\x80", b'[1,"n\\u0000",null,null]', b'[1,"n",true,"r"]', b"[" * 600]
+)
+def test_a_cursor_that_somebody_made_is_refused_whatever_it_holds(fields):
+    whole = cursor._digest(fields, "g", {}) + fields
+    given = base64.urlsafe_b64encode(whole).rstrip(b"=").decode()
+    with pytest.raises(InvalidCursor):
+        cursor.read_cursor(given, "g", {})
