@@ -154,6 +154,7 @@ def login(group, member="anna"):
         'GRANT "{owner}" TO "{login}"',
     ],
 )
+@pytest.mark.row(66)
 def test_a_member_that_could_pass_the_rules_is_refused_on_both_sides(group, person, may):
     group.run(may.format(login=login(group), owner=group.roles.owner))
     added = admin(person, group, "add", "anna", "--new-password")

@@ -168,6 +168,7 @@ def test_one_who_breaks_off_while_the_server_is_silent_has_joined_nothing(person
     assert os.listdir(person.home) == []
 
 
+@pytest.mark.row(66)
 def test_a_server_that_takes_the_connection_and_says_nothing_is_given_up(person):
     with socket.create_server(("127.0.0.1", 0)) as silent:
         dsn = f"host=127.0.0.1 port={silent.getsockname()[1]} user=mash_a_m_b dbname=x password=y"

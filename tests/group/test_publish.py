@@ -1,17 +1,16 @@
 """What a node publishes, what it does not, and that the group's copies follow it."""
 
-import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from mash_plugin.errors import InvalidState, SharedUnavailable
-from mash_plugin.group.publisher import BATCH, Publisher
+from mash_plugin.group.publisher import BATCH
 from mash_plugin.store import publication
-from tests.conftest import CHOICE, PROPOSAL, QUESTION, SHOP, Json, Memory, Shop
+from tests.conftest import CHOICE, QUESTION, SHOP, Json, Memory, Shop
 from tests.support.groups import Group
+from tests.support.publications import heads, join, publish, publisher
 from tests.transfer.conftest import a_memory
 
 TABLES = ("pub_records", "pub_revisions", "pub_evidence", "pub_confirmations", "pub_links")
@@ -23,25 +22,6 @@ def anna(memory: Memory, shop: Shop, group: Group) -> Memory:
     memory.index()
     join(memory, group, "anna")
     return memory
-
-
-def join(memory: Memory, group: Group, member: str, **more: Any) -> None:
-    memory.set(group_dsn_file=str(group.dsn_file(member)), **more)
-
-
-def publisher(memory: Memory, home: str = "home") -> Publisher:
-    return Publisher(lambda: memory.call, home, os.environ)
-
-
-def publish(memory: Memory, home: str = "home", **how: Any) -> None:
-    publisher(memory, home).run(**how)
-
-
-def heads(group: Group) -> dict[str, int]:
-    """Record → revision, as the server holds them."""
-    rows = group.run("SELECT record_id, head_revision FROM pub_records")
-    assert len(rows) == len(dict(rows)), "a record is there twice"
-    return dict(rows)
 
 
 def backlog(memory: Memory) -> tuple[int, int]:
@@ -506,6 +486,7 @@ def test_a_clock_that_is_years_off_changes_nothing(
     assert heads(group) == {first["id"]: 2}
 
 
+@pytest.mark.row(66)
 def test_a_server_that_is_away_leaves_the_outbox_alone(
     anna: Memory, shop: Shop, group: Group, tmp_path: Path
 ) -> None:
@@ -569,6 +550,3 @@ def copy_chats(source: Memory, target: Memory) -> None:
 
     shutil.copytree(source.claude_root, target.claude_root, dirs_exist_ok=True)
     target.index()
-
-
-__all__ = ["PROPOSAL", "QUESTION", "Iterator"]

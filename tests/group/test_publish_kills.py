@@ -14,6 +14,7 @@ CHANCE = random.Random(1)  # noqa: S311 - only chooses the moment
 
 @pytest.mark.timeout(300)
 @pytest.mark.spec("R-174", "R-012")
+@pytest.mark.row(66)
 def test_after_kills_the_group_holds_the_newest_revision_of_each_record_once(
     tmp_path: Path,
 ) -> None:

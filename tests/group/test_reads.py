@@ -106,6 +106,7 @@ def test_equal_statements_of_two_owners_are_two_items(
     ]
 
 
+@pytest.mark.row(67)
 def test_what_others_established_is_not_called_so_for_the_reader(
     reader: Reader, alice: Node
 ) -> None:

@@ -144,6 +144,7 @@ def test_a_row_that_no_record_can_be_is_left_out(group, publish):
 
 
 @pytest.mark.spec("R-168")
+@pytest.mark.row(67)
 def test_the_owner_is_the_login_whatever_its_rows_say(group, publish):
     publish("forged", recorded_by="bob", statement="Signed: bob")
     group.run("UPDATE nodes SET label = 'bob'")
@@ -217,6 +218,7 @@ def test_another_membership_starts_with_no_copies(publish, machine):
     assert machine.copies.kept() == []
 
 
+@pytest.mark.row(66)
 def test_without_the_server_copies_stay_and_attempts_become_rare(publish, machine):
     publish("first")
     machine.look()

@@ -1,4 +1,4 @@
-"""A pytest plugin: write which requirements each test names, and whether it ran and passed."""
+"""A pytest plugin: write which requirements and rows each test names, and whether it passed."""
 
 import json
 import os
@@ -7,25 +7,29 @@ from pathlib import Path
 import pytest
 
 MOST_IDS = 5
+ROWS = range(1, 69)
 
 
 class SpecResults:
-    """Collects one outcome for each test that carries a `spec` marker."""
+    """Collects one outcome for each test that carries a `spec` or a `row` marker."""
 
     def __init__(self, target: Path) -> None:
         self.target = target
         self.tests: dict[str, dict[str, object]] = {}
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        crowded = []
+        wrong = []
         for item in items:
             ids = sorted({name for mark in item.iter_markers("spec") for name in mark.args})
+            rows = sorted({row for mark in item.iter_markers("row") for row in mark.args})
             if len(ids) > MOST_IDS:
-                crowded.append(f"{item.nodeid} names {len(ids)} requirements, at most {MOST_IDS}")
-            if ids:
-                self.tests[item.nodeid] = {"ids": ids, "outcome": "not run"}
-        if crowded:
-            raise pytest.UsageError("\n".join(crowded))
+                wrong.append(f"{item.nodeid} names {len(ids)} requirements, at most {MOST_IDS}")
+            if not all(row in ROWS for row in rows):
+                wrong.append(f"{item.nodeid} names a row that is none of 1 to {len(ROWS)}")
+            if ids or rows:
+                self.tests[item.nodeid] = {"ids": ids, "rows": rows, "outcome": "not run"}
+        if wrong:
+            raise pytest.UsageError("\n".join(wrong))
 
     def pytest_deselected(self, items: list[pytest.Item]) -> None:
         for item in items:

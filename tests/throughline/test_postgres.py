@@ -395,6 +395,7 @@ def test_no_line_of_a_person_is_in_any_table_or_file(drained):
         ("host=/tmp options='-c row_security=off'", {}),
     ],
 )
+@pytest.mark.row(66)
 def test_a_server_elsewhere_has_to_prove_who_it_is(backend, dsn, environ):
     with pytest.raises(InvalidArgument):
         connection_options(dsn, environ, is_read_only=False)
