@@ -21,7 +21,7 @@ SANDBOXED = 4
 A_SECOND = 1.0
 ALL_RECORDS_S = 600.0
 NAMES = (
-    "places program disk settings store backups index projects daemon throughline agents"
+    "places program disk settings store backups index projects daemon group throughline agents"
 ).split()
 
 

@@ -10,6 +10,7 @@ from mash_plugin.doctor import (
     backups,
     daemon,
     disk,
+    group,
     heartbeats,
     index,
     places,
@@ -52,6 +53,7 @@ CATEGORIES: dict[str, tuple[Check, ...]] = {
     "index": (index.check_index, index.check_compressed, index.check_queues),
     "projects": (projects.check_scopes,),
     "daemon": (daemon.check_daemon,),
+    "group": (group.check_connection, group.check_publication, group.check_copies),
     "throughline": (throughline.check_throughline,),
     "agents": (agents.check_folder, agents.check_agents, heartbeats.check_heartbeats),
 }

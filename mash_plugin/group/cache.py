@@ -101,15 +101,15 @@ class GroupCache:
 
     def kept(self) -> list[Kept]:
         """All copies on this machine, the newest first."""
-        found = []
-        for path in self._files():
-            whole = _read(path) if path.endswith(SUFFIX) else None  # else from a writer that died
-            if whole is None:
-                _remove(path)
-            else:
-                count = len(whole.lines)
-                found.append(Kept(whole.identity, whole.membership, whole.read_at, count))
+        whole = [one for path in self._files() if (one := _whole(path)) is not None]
+        found = [Kept(one.identity, one.membership, one.read_at, len(one.lines)) for one in whole]
         return sorted(found, key=lambda one: (-one.read_at, one.identity))
+
+    def drop_damaged(self) -> None:
+        """Remove files that are not what was written, such as one whose writer died."""
+        for path in self._files():
+            if _whole(path) is None:
+                _remove(path)
 
     def drop(self, identity: str) -> None:
         """Remove the copy of one repository."""
@@ -193,6 +193,10 @@ def _read(path: str) -> _Whole | None:
     except (OSError, ValueError):
         return None
     return _Whole(identity, tuple(membership), read_at, lines)
+
+
+def _whole(path: str) -> _Whole | None:
+    return _read(path) if path.endswith(SUFFIX) else None
 
 
 def _mark(rest: bytes) -> bytes:

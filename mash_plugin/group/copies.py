@@ -120,6 +120,7 @@ class Copies:
         self._pause_ms = min(2 * self._pause_ms, LONGEST_PAUSE_MS)
 
     def _tidy(self, membership: Membership, is_left_out: IsLeftOut) -> None:
+        self._cache.drop_damaged()
         for one in self._cache.kept():
             if one.membership != membership or is_left_out(one.identity):
                 self._cache.drop(one.identity)
