@@ -2,6 +2,8 @@
 
 import os
 import random
+import subprocess
+import sys
 import time
 import uuid
 from collections import Counter
@@ -49,10 +51,18 @@ class Member:
         config.parent.mkdir(parents=True, exist_ok=True)
         config.write_text(f'[group]\ndsn_file = "{group.dsn_file(self.name)}"\n{more}\n')
 
-    def start(self, **environment: str) -> None:
+    def start(self, *options: str, **environment: str) -> None:
         """A daemon, unless one serves."""
         if not self.place.is_served():
-            self.place.start(**self.environment, **environment)
+            self.place.start(*options, **self.environment, **environment)
+
+    def mash(self, *words: str) -> "subprocess.CompletedProcess[str]":
+        """One command of this member."""
+        command = [sys.executable, "-m", "mash_plugin", *words]
+        environment = self.place.environment | self.environment
+        return subprocess.run(
+            command, env=environment, capture_output=True, text=True, timeout=60, cwd="/"
+        )
 
     def kill(self) -> None:
         """End the daemon at once."""
