@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from mash_plugin import client
+from mash_plugin import client, wire
 from mash_plugin.cli.stopping import free_store
 from mash_plugin.errors import DaemonUnavailable, MashError, UnsafePlace, UpgradeNeeded
 from tests.support.daemons import SESSION_START, Place, event
@@ -300,7 +300,7 @@ wire.PROTOCOL, wire.OLDEST_PROTOCOL = 2, {oldest}
 if sys.argv[1:] == ["daemon"]:
     from mash_plugin.daemon.start import main
     sys.exit(main([]))
-from mash_plugin import client
+from mash_plugin import client, wire
 client.daemon_command = lambda: [sys.executable, __file__, "daemon"]
 {code}
 """
@@ -330,6 +330,15 @@ def test_a_newer_client_replaces_the_daemon_once_and_an_older_one_never(place: P
     ran = place.hook("session-start", SESSION_START)
     assert (ran.code, ran.out, ran.err) == (0, b"", b"")
     assert place.daemons() == [new]
+
+
+@pytest.mark.parametrize("wanted", [wire.PROTOCOL, 0, -1, "2", None])
+@pytest.mark.row(23)
+def test_only_a_newer_client_is_made_room_for(place: Place, wanted: object) -> None:
+    daemon = place.start()
+    with pytest.raises(UpgradeNeeded):
+        place.call("drain", {"protocol": wanted})
+    assert place.call("ping", start=False)["pid"] == daemon.pid
 
 
 @pytest.mark.row(23)
