@@ -128,6 +128,17 @@ def test_a_daemon_that_dies_between_commit_and_reply_leaves_the_outcome_unknown(
     assert statements(place) == ["kept"]
 
 
+@pytest.mark.row(11, 25)
+def test_a_call_whose_daemon_died_is_asked_once_more_and_done_once(
+    place: Place, session: ClaudeTranscript
+) -> None:
+    dying = place.start(MASH_FAILPOINT="after_commit_before_reply:kill")
+    answer = place.call("record", candidate("kept"))
+    assert answer["replayed"] is True
+    assert dying.wait(20) == -signal.SIGKILL
+    assert statements(place) == ["kept"]
+
+
 def test_failpoints_need_the_testing_variable(place: Place) -> None:
     environment = {"MASH_TESTING": "", "MASH_FAILPOINT": "after_commit_before_reply:kill"}
     daemon = place.start(**environment)
