@@ -1,5 +1,6 @@
 """Many readers ask for pages at the same time; the server's own log tells what they cost it."""
 
+import os
 import random
 import re
 import threading
@@ -11,9 +12,11 @@ from typing import Any, NamedTuple
 
 from group_load_fill import SINCE, UNTIL, Size, chat, node_id, repository
 
+from mash_plugin.config import Settings
 from mash_plugin.group.cursor import Position, write_cursor
 from mash_plugin.group.database import GroupDatabase
 from mash_plugin.group.reads import find_page
+from mash_plugin.group.session import open_group
 from mash_plugin.group.whole import find_copy
 from mash_plugin.protocol import validate
 from tests.support.groups import Group
@@ -22,7 +25,9 @@ LIMIT_MS = 30.0
 NOW = UNTIL
 READER = "reader"
 Json = dict[str, Any]
-_LINE = re.compile(r"^(\d+) LOG:  duration: ([\d.]+) ms  (?:statement|(?:parse|bind|execute) [^:]*): (.*)$")
+_LINE = re.compile(
+    r"^(\d+) LOG:  duration: ([\d.]+) ms  (?:statement|(?:parse|bind|execute) [^:]*): (.*)$"
+)
 
 
 class Times(NamedTuple):
@@ -63,13 +68,13 @@ def filters(size: Size, drawn: random.Random) -> Mapping[str, Json]:
 def ask(group: Group, size: Size, readers: int, seconds: float, pause_s: float) -> list[Times]:
     """Let them ask for so long; what each kind of page cost the server."""
     log = group.server.folder / "log"
-    group.add(READER, read_only=True)
+    settings = group.settings(READER)
     group.server.run("ALTER SYSTEM SET log_min_duration_statement = 0", "postgres")
     group.server.run("SELECT pg_reload_conf()", "postgres")
     before = log.stat().st_size
     stop = time.monotonic() + seconds
     threads = [
-        threading.Thread(target=_read, args=(group, size, number, stop, pause_s))
+        threading.Thread(target=_read, args=(settings, size, number, stop, pause_s))
         for number in range(readers)
     ]
     for thread in threads:
@@ -90,9 +95,9 @@ def report(times: list[Times]) -> str:
     return "\n".join(lines)
 
 
-def _read(group: Group, size: Size, number: int, stop: float, pause_s: float) -> None:
+def _read(settings: Settings, size: Size, number: int, stop: float, pause_s: float) -> None:
     drawn = random.Random(number)  # noqa: S311 - no secret
-    db = group.open(READER, to_write=False)
+    db = open_group(settings, os.environ, to_write=False)
     while time.monotonic() < stop:
         name, wanted = drawn.choice([*filters(size, drawn).items()])
         request = validate("list_records", {"shared": True, **wanted})

@@ -90,7 +90,7 @@ def find_page(db: "GroupDatabase", request: Mapping[str, Any], now: int) -> Foun
     Raises InvalidCursor, and NotFound for a node that does not publish.
     """
     position = _position(db, request)
-    query, key = _query_of(request), {**_key_of(request), "now": now}
+    query, key = query_of(request), {**key_of(request), "now": now}
     node, only = position.node_id, request.get("node_id")
     if only is not None:
         node = only
@@ -123,13 +123,15 @@ def _next_node(db: "GroupDatabase", query: Query, key: Mapping[str, Any], after:
     return (row[0] if row else None) or ""
 
 
-def _query_of(request: Mapping[str, Any]) -> Query:
+def query_of(request: Mapping[str, Any]) -> Query:
+    """How the records that a request asks for are found."""
     if "chat" in request:
         return OF_CHAT
     return OF_SCOPE if "scope" in request else ANYWHERE
 
 
-def _key_of(request: Mapping[str, Any]) -> dict[str, Any]:
+def key_of(request: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters that its filters are in the queries."""
     names = ("kind", "state", "review")
     wanted = [
         facet

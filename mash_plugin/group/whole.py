@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 EVIDENCE_SHOWN = 128
 """Citations of one revision; ours have 32 at most, and one more with each confirmation."""
-_COPY = f"WITH keys AS ({SQL.key_of_record}) {SQL.heads}"
+COPY = f"WITH keys AS ({SQL.key_of_record}) {SQL.heads}"
 Confirmations = list[tuple[str, int]]
 
 
@@ -77,7 +77,7 @@ def get_shared(call: Call, group: KeptGroup, request: Mapping[str, Any]) -> Item
 def find_copy(db: "GroupDatabase", request: Mapping[str, Any], now: int) -> Whole:
     """Everything of a copy that one page may show. Raises NotFound."""
     key = {"node_id": request["node_id"], "record_id": request["id"]}
-    row = db.one(_COPY, {**key, "now": now})
+    row = db.one(COPY, {**key, "now": now})
     copy = copy_of(request["node_id"], row) if row is not None else None
     if row is None or copy is None:
         raise NotFound(

@@ -94,7 +94,10 @@ WHERE r.node_id = :node_id AND r.record_id = :record_id ORDER BY r.scope_value L
 -- name: heads
 -- The copies that `keys` names, with their newest wording. The owner is who the node's login
 -- belongs to, whatever a row may say.
-SELECT r.record_id, coalesce(m.member, 'unknown'), r.kind, r.scope_kind, r.scope_value,
+SELECT r.record_id,
+  (SELECT m.member FROM nodes AS n JOIN members AS m ON m.role_name = n.role_name
+    WHERE n.node_id = :node_id),
+  r.kind, r.scope_kind, r.scope_value,
   r.head_revision, r.review, r.state, r.retired, r.decided_by, r.effective_at, r.valid_until,
   r.recorded_at, r.evidence_stale, r.confirmations,
   EXISTS (
@@ -120,8 +123,6 @@ JOIN pub_records AS r ON r.scope_value = k.scope_value AND r.node_id = :node_id
   AND r.record_id = k.record_id
 LEFT JOIN pub_revisions AS v ON v.scope_value = r.scope_value AND v.node_id = r.node_id
   AND v.record_id = r.record_id AND v.revision = r.head_revision
-JOIN nodes AS n ON n.node_id = r.node_id
-LEFT JOIN members AS m ON m.role_name = n.role_name
 ORDER BY r.recorded_at DESC, r.record_id;
 
 -- name: revisions
