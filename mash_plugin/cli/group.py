@@ -178,9 +178,11 @@ def leave(keep: bool) -> None:
     """
     paths = find_paths(os.environ)
     check_settings(paths.config_file)
+    from mash_plugin.group.cache import GroupCache
     from mash_plugin.group.joining import leave_group
 
     done = leave_group(_settings(paths), os.environ, _node_id(paths), keep=keep)
+    GroupCache(paths.group).clear()  # a daemon that runs is told by the settings
     if done.withdrawn is None:
         tell("Left the group; what was published stays there.")
     else:
