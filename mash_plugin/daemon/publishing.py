@@ -11,6 +11,7 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from mash_plugin.config import Settings
 from mash_plugin.daemon.clock import now_ms
 from mash_plugin.daemon.log import Log, place_of
 from mash_plugin.daemon.node import Node
@@ -50,6 +51,8 @@ class Publishing:
         self._seen = -1
         """The store's commits at the last look."""
         self._waiting = 0
+        self._tried: tuple[str, int] | None = None
+        """The connection file at the last attempt."""
         self._thread = threading.Thread(target=self._run, name="publishing", daemon=True)
         self._thread.start()
 
@@ -92,9 +95,13 @@ class Publishing:
         with suppress(OSError, AttributeError):
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 10)
         while not self._is_closed:
-            with suppress(MashError):  # the store is busy, or cannot be read: later
+            try:
                 if self._is_due():
                     self._attempt()
+            except MashError as error:  # the store is busy, or cannot be read: later
+                self._failed(error.as_json(), error.code)
+            except Exception as error:  # the thread's boundary: the next look must go on
+                self._failed(Internal().as_json(), place_of(error))
             with self._changed:
                 if not self._is_closed and self._asked <= self._begun:
                     self._changed.wait(LOOK_EVERY_S)
@@ -104,7 +111,12 @@ class Publishing:
         now = time.monotonic()
         if self._asked > self._begun:
             return True
-        if self._node.settings({}).group_dsn_file is None or now < self._next_at:
+        settings = self._node.settings({})
+        if settings.group_dsn_file is None:
+            return False
+        if _stamp(settings) != self._tried:
+            return True  # another group, or another password: no pause is kept for the former
+        if now < self._next_at:
             return False
         if now >= self._agree_at:
             return True
@@ -136,6 +148,7 @@ class Publishing:
             self._is_working = True
             how, self._how = self._how, {}
         try:
+            self._tried = _stamp(self._node.settings({}))
             if self._publisher is None:
                 self._publisher = self._new_publisher()
             self._publisher.run(**how)
@@ -171,10 +184,23 @@ class Publishing:
             return
         with self._changed:
             pause_s = min(LONGEST_PAUSE_S, PAUSE_S * 2 ** min(self._failures, 10))
+            is_new = self._failure is None or self._failure["code"] != error["code"]
             self._failures += 1
             self._failure = error | {"at": now_ms()}
             self._next_at = time.monotonic() + pause_s * random.uniform(0.5, 1.0)  # noqa: S311
-        self._log.write("background", work="publishing", failure=why)
+        if is_new:  # not once a minute for as long as a server is away
+            self._log.write("background", work="publishing", failure=why)
 
     def _call(self) -> Call:
         return self._node.call(Caller(), now_ms(), {})
+
+
+def _stamp(settings: Settings) -> tuple[str, int]:
+    """Which connection file is named, and as of when it is."""
+    from mash_plugin.group.session import dsn_file
+
+    path = dsn_file(settings)
+    try:
+        return path, os.stat(path).st_mtime_ns
+    except OSError:
+        return path, 0

@@ -7,6 +7,7 @@ an old revision's or a quote's, all of it stays here, and the status says why.
 import hmac
 import json
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 from mash_plugin.chats.private import repeats_private_text
@@ -40,13 +41,14 @@ _HEAD = (
     "kind scope_kind review state retired decided_by effective_at valid_until recorded_at"
     " evidence_stale confirmations strong_tokens weak_tokens"
 ).split()
+_LINK = ("to_record", "relation", "from_revision", "to_revision", "recorded_at")
 TABLES = ("records", "revisions", "evidence", "confirmations", "links")
 
 
 class Copy(NamedTuple):
-    """What the group is to hold of a record: the rows of each table, as JSON."""
+    """What the group is to hold of a record: the rows of each table, each as JSON."""
 
-    rows: dict[str, list[Json]]
+    rows: dict[str, list[str]]
     digest: str
     size: int
 
@@ -173,25 +175,23 @@ class Rules:
         at = {"scope_value": scope, "record_id": head.id}
         record = {**at, "created_at": revisions[0].recorded_at, "head_revision": head.revision}
         record |= {name: getattr(head, name) for name in _HEAD}
-        rows: dict[str, list[Json]] = {name: [] for name in TABLES}
+        rows: dict[str, list[str]] = {name: [] for name in TABLES}
         for revision in revisions:
             row = at | revision_row(revision)
             del row["session_id"]
-            rows["revisions"].append(row)
+            rows["revisions"].append(as_json(row))
             key = at | {"revision": revision.revision}
-            rows["evidence"] += self._evidence(key, revision)
+            rows["evidence"] += map(as_json, self._evidence(key, revision))
             rows["confirmations"] += [
-                key | {"message_id": message_id, "confirmed_at": confirmed_at}
+                as_json(key | {"message_id": message_id, "confirmed_at": confirmed_at})
                 for message_id, confirmed_at in list_confirmations(db, head.id, revision.revision)
             ]
-        names = ("to_record", "relation", "from_revision", "to_revision", "recorded_at")
         for link in links_from(db, head.id):
             row = {"scope_value": scope, "from_record": head.id}
-            rows["links"].append(row | dict(zip(names, link, strict=True)))
-        rows["records"] = [record]
-        text = as_json(rows)
+            rows["links"].append(as_json(row | dict(zip(_LINK, link, strict=True))))
+        text = "\n".join([as_json(record), *chain.from_iterable(rows.values())])
         digest = sha256_of(text.encode()).hex()
-        rows["records"] = [record | {"digest": digest}]
+        rows["records"] = [as_json(record | {"digest": digest})]
         return Copy(rows, digest, len(text))
 
     def _evidence(self, key: Json, revision: Revision) -> Iterator[Json]:

@@ -11,13 +11,14 @@ differ, one side was restored or a commit's reply was lost: then all copies are 
 import os
 import secrets
 import socket
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from mash_plugin.digest import sha256_of
 from mash_plugin.errors import InvalidState, MashError, StoreBusy
-from mash_plugin.group.publication import TABLES, Copy, Rules, Withheld, as_json
+from mash_plugin.group.publication import TABLES, Copy, Rules, Withheld
 from mash_plugin.group.session import SQL_FOLDER, open_group
 from mash_plugin.memory.call import Call
 from mash_plugin.paths import Paths
@@ -226,7 +227,7 @@ class Publisher:
                 rows = [row for c in changes if c.copy for row in c.copy.rows[table]]
                 if rows:
                     insert = getattr(SQL, f"insert_{table}")
-                    db.run(insert, {"node_id": node_id, "rows": as_json(rows)})
+                    db.run(insert, {"node_id": node_id, "rows": f"[{','.join(rows)}]"})
             failpoint("publishing_before_commit")
         return mark
 
@@ -248,6 +249,7 @@ def _next_changes(call: Call) -> list[Change]:
         for note in publication.waiting(local, BATCH):
             if size >= BATCH_BYTES:
                 break
+            _let_others_run()
             found = rules.copy_of(local, note.record_id)
             if isinstance(found, Withheld):
                 changes.append(Change(note, None, found.why))
@@ -300,8 +302,14 @@ def _differs(rules: Rules, local: Connection, record_id: str, there: str | None)
     if there is None:
         # Also of what is withheld for its texts, so that the status tells of it.
         return rules.is_wanted(local, record_id)
+    _let_others_run()
     found = rules.copy_of(local, record_id)
     return not isinstance(found, Copy) or found.digest != there
+
+
+def _let_others_run() -> None:
+    """Hand on the interpreter, which a hook's answer would else wait for, 5 ms at a time."""
+    time.sleep(0)
 
 
 def _refusal(error: MashError) -> tuple[str, str | None]:
