@@ -143,7 +143,7 @@ def _check_transcript(agent: str, data: bytes) -> None:
         for message in reader.read_line(line.data, line.offset):
             check_message(message)
             if message.author == "person":
-                assert not is_subagent
+                assert not reader.state.is_subagent
                 assert any(map(_MAY_BE_PERSONS[agent], parse_objects(line.data)))
         _check_state(reader, seen)
         assert reader.state.lines_skipped or line.data.strip()[:1] in _MAY_BE_JSON

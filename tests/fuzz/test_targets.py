@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from tests.fuzz.target import CORPUS, kept_inputs
 from tests.fuzz.targets import TARGETS
 
-EXAMPLES = 250
+EXAMPLES = 200
 QUIET = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large]
 
 
