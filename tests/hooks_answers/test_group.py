@@ -2,6 +2,8 @@
 
 import json
 import socket
+import subprocess
+import sys
 from types import SimpleNamespace
 
 import pytest
@@ -16,6 +18,7 @@ from mash_plugin.records.budget import size_of
 from mash_plugin.records.model import Scope
 from mash_plugin.tokens import words
 from tests.hooks_answers.conftest import IDENTITY, MINUTE, NOW
+from tests.hooks_answers.test_promises import HEAVY
 
 DAY = 86_400_000
 ON = '[recall]\ngroup = true\n[group]\ndsn_file = "group.dsn"\n'
@@ -251,6 +254,54 @@ def test_no_hook_calls_the_network(desk, fetched, monkeypatch, switch):
     desk.prompt("From now on use tabs.")
     desk.read(str(desk.project / "a.py"))
     assert desk.failures == []
+
+
+def test_a_first_answer_with_a_group_imports_no_driver_and_nothing_that_is_slow(desk, fetched):
+    desk.keep("Ours holds.")
+    fetched(record("The queue is Kafka."))
+    desk.node.close()
+    script = f"""
+import json, sys
+import mash_plugin.daemon.start
+from mash_plugin.daemon import hooks
+from mash_plugin.daemon.node import Node
+from mash_plugin.paths import find_paths
+hooks.BUDGET_S = 10.0
+node = Node(find_paths({{"MASH_HOME": {str(desk.root / "mash")!r}}}), {desk.now}, {{}})
+raw = {{"session_id": "s", "cwd": {str(desk.project)!r}, "hook_event_name": "SessionStart",
+        "source": "startup"}}
+switches = {{"MASH_TEST_NOW_MS": "{desk.now}"}}
+text = hooks.answer(node, "session-start", "codex", switches, json.dumps(raw).encode())
+assert b"from alice" in text, text
+print(sorted({{"re2", "psycopg", *{HEAVY!r}}} & sys.modules.keys()))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert done.stdout == "[]\n"
+
+
+@pytest.mark.parametrize("agent", ["claude-code", "codex"])
+def test_without_the_switch_nothing_of_groups_is_imported(desk, agent):
+    desk.keep("Ours holds.")
+    desk.node.close()
+    script = f"""
+import json, sys
+from mash_plugin.daemon import hooks
+from mash_plugin.daemon.node import Node
+from mash_plugin.paths import find_paths
+hooks.BUDGET_S = 10.0
+node = Node(find_paths({{"MASH_HOME": {str(desk.root / "mash")!r}}}), {desk.now}, {{}})
+raw = {{"session_id": "s", "cwd": {str(desk.project)!r}, "hook_event_name": "SessionStart",
+        "source": "startup"}}
+text = hooks.answer(node, "session-start", {agent!r}, {{}}, json.dumps(raw).encode())
+assert b"Ours holds." in text, text
+print([name for name in sys.modules if "group" in name and "mash_plugin" in name])
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert done.stdout == "[]\n"
 
 
 def test_the_session_log_tells_what_was_shown_of_the_group(desk, fetched):
