@@ -20,6 +20,8 @@ SHORT_LINE = SCAN_BLOCK = 256 * 1024
 TOOL_TEXT = 200
 """Characters kept of a tool's output."""
 BOM = b"\xef\xbb\xbf"
+MOST_ON_A_LINE = 16
+"""Values; a line of nothing but `{}` would take a minute, and a gigabyte."""
 TWO_OBJECTS = b'}{"'
 """Stands in a line only where a crash left two objects on it: in a text the quote is escaped."""
 
@@ -154,7 +156,7 @@ def _refusal(status: os.stat_result, path: str) -> str | None:
 def _parse_leniently(line: bytes) -> list[dict[str, Any]]:
     text = line.decode("utf-8", "replace").strip()
     decoder, found, at = json.JSONDecoder(), [], 0
-    while at < len(text):
+    for _ in range(MOST_ON_A_LINE):
         try:
             value, at = decoder.raw_decode(text, at)
             if isinstance(value, dict):

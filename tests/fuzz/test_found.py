@@ -8,6 +8,7 @@ import pytest
 from mash_plugin.agents import AGENTS
 from mash_plugin.agents.codex.hooks import LONGEST_READ, simple_read
 from mash_plugin.agents.events import ReaderState, TranscriptFile
+from mash_plugin.agents.lines import MOST_ON_A_LINE, parse_objects
 from mash_plugin.chats.project import Project
 from mash_plugin.chats.switches import is_denied
 from mash_plugin.errors import InvalidArgument, InvalidCursor
@@ -98,3 +99,8 @@ def test_a_cursor_that_somebody_made_is_refused_whatever_it_holds(fields):
     given = base64.urlsafe_b64encode(whole).rstrip(b"=").decode()
     with pytest.raises(InvalidCursor):
         cursor.read_cursor(given, "g", {})
+
+
+def test_no_more_objects_are_read_from_a_line_than_crashes_leave_there():
+    assert parse_objects(b'{"a":1}{"a":2}') == [{"a": 1}, {"a": 2}]
+    assert len(parse_objects(b"{}" * 10_000)) == MOST_ON_A_LINE
