@@ -154,17 +154,16 @@ def _refusal(status: os.stat_result, path: str) -> str | None:
 
 
 def _parse_leniently(line: bytes) -> list[dict[str, Any]]:
-    text = line.decode("utf-8", "replace").strip()
-    decoder, found, at = json.JSONDecoder(), [], 0
+    rest = line.decode("utf-8", "replace").strip()
+    decoder, found = json.JSONDecoder(), []
     for _ in range(MOST_ON_A_LINE):
         try:
-            value, at = decoder.raw_decode(text, at)
+            value, end = decoder.raw_decode(rest)
             if isinstance(value, dict):
                 found.append(_without_surrogates(value))
         except (ValueError, RecursionError):
             break
-        while at < len(text) and text[at].isspace():
-            at += 1
+        rest = rest[end:].lstrip()
     return found
 
 
