@@ -130,7 +130,10 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("mash import mash.gz --keep-identity", "the store itself, into an empty one"),
         ("mash import CLAUDE.md --from rules", "its rules, as candidates"),
     ),
-    "demo": (("mash demo throughline", "two channels of one agent"),),
+    "demo": (
+        ("mash demo", "from a person's words to another agent's session"),
+        ("mash demo throughline", "two channels of one agent"),
+    ),
     "restore": (("mash restore", "from the newest good backup"),),
     "backup": (("mash backup rewrite", "old copies lose what was forgotten"),),
     "group": (

@@ -10,8 +10,6 @@ from pathlib import Path
 
 import click
 
-from mash_plugin.cli.main import TellingGroup
-
 AGENT = "bakery-bot"
 NIGHT = (
     ("user", "02:00", "Reorder what runs low, and write down what you did."),
@@ -21,12 +19,7 @@ NIGHT = (
 )
 
 
-@click.group(cls=TellingGroup)
-def demo() -> None:
-    """Show how something works, in a temporary folder; nothing of yours is touched."""
-
-
-@demo.command()
+@click.command()
 def throughline() -> int:
     """A nightly job orders flour; in the morning the chat knows what became of it."""
     with tempfile.TemporaryDirectory(prefix="mash-demo-") as folder, _own_settings(folder):
