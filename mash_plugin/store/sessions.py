@@ -267,4 +267,3 @@ class HookState:
         oldest = min(saved, key=lambda i: self._sessions[i].last_activity_at, default=None)
         if oldest is not None:
             del self._sessions[oldest]
-            self._unsaved.discard(oldest)
