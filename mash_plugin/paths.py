@@ -68,7 +68,7 @@ class Paths(NamedTuple):
     @property
     def group(self) -> str:
         """Copies of what others of the group published, which can be fetched again."""
-        return os.path.join(self.data, "group")
+        return os.path.join(self.data, "group-copies")
 
     @property
     def marketplace(self) -> str:

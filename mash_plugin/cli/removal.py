@@ -12,10 +12,11 @@ from mash_plugin.agents.plugin import PLUGIN_ID, Place, remove_if_empty
 from mash_plugin.cli.completion import remove_completions, written_completions
 from mash_plugin.cli.memo import Memo, drop_memo, memo_of, read_memos
 from mash_plugin.errors import InvalidArgument
+from mash_plugin.group.joining import FILE as CONNECTION
 from mash_plugin.installer import PROGRAMS, noted_links
 from mash_plugin.paths import Paths, pin_file
 
-MEMORY = ("records.db", "chats.db", "backups", "reviews", "setup.json")
+MEMORY = ("records.db", "chats.db", "backups", "reviews", "group-copies", "setup.json")
 """What the data folder holds of ours beside the program, with all names that begin so."""
 
 
@@ -76,11 +77,15 @@ def completions() -> list[Path]:
 
 
 def memory_files(paths: Paths) -> list[Path]:
-    """The stores with all that lies beside them, their backups, the settings and the log."""
+    """The stores with all that lies beside them, their backups, the settings and the log.
+
+    The connection file of a group, too: it holds a password.
+    """
     data = Path(paths.data)
     there = sorted(data.iterdir()) if data.is_dir() else []
     found = [path for path in there if path.name.startswith(MEMORY)]
-    found += [Path(paths.run), Path(paths.config_file)]
+    config = Path(paths.config_file)
+    found += [Path(paths.run), config, config.with_name(CONNECTION)]
     if paths.home is None:
         found.append(Path(pin_file()))
     return [path for path in found if os.path.lexists(path)]

@@ -50,6 +50,7 @@ def _places(paths: Paths) -> Iterator[dict[str, Any]]:
         "records": _database(databases["store"]),
         "chat index": _database(databases["chats"]),
         "backups of records": [backups],
+        "copies of the group's records": [Path(paths.group)],
         "plugin of the agents": [Path(paths.marketplace)],
         "program": [data / "envs"],
         "log and socket": [Path(paths.run)],

@@ -59,7 +59,7 @@ def join(home: Home, group: Group, member: str) -> None:
 
 
 def copies(home: Home) -> list[Path]:
-    return list((home.mash_home / "data" / "group").glob("*.group"))
+    return list((home.mash_home / "data" / "group-copies").glob("*.group"))
 
 
 @pytest.fixture

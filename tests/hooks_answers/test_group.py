@@ -230,7 +230,7 @@ def test_another_connection_file_means_another_membership(desk, fetched):
 def test_a_damaged_copy_is_thrown_away_and_the_hook_goes_on(desk, fetched):
     desk.keep("Ours holds.")
     fetched(record("The queue is Kafka."))
-    [file] = (desk.root / "mash" / "data" / "group").iterdir()
+    [file] = (desk.root / "mash" / "data" / "group-copies").iterdir()
     file.write_bytes(file.read_bytes().replace(b"Kafka", b"Kafkb"))
     text = desk.start()
     assert "Ours holds." in text

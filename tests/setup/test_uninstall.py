@@ -295,3 +295,14 @@ def test_files_of_the_person_in_our_folder_stay(home: Home) -> None:
     assert done.code == 0, done
     assert f"Left alone, since mash did not make it: {export}" in done.out
     assert [path for path in home.mash_home.rglob("*") if path.is_file()] == [export]
+
+
+def test_copies_of_a_group_and_the_password_of_its_login_go_with_the_memory(home: Home) -> None:
+    home.mash("init", "--yes", "--no-index", "--no-agents")
+    copies, dsn = home.mash_home / "data/group-copies", home.mash_home / "group.dsn"
+    copies.mkdir()
+    (copies / "1.group").write_text("theirs")
+    dsn.write_text("host=/nowhere password=secret")
+    assert home.mash("uninstall", "--yes", "--data").code == 0
+    assert not copies.exists()
+    assert not dsn.exists()
