@@ -127,6 +127,10 @@ def test_a_citation_is_compared_with_the_newest_index() -> None:
     assert status_of(evidence(), "use Qdrant", "assistant", "agent") == "role_changed"
     assert status_of(evidence(), "use Qdrant", "user", "automated") == "role_changed"
     assert status_of(evidence(role="unknown"), "use Qdrant", "user", "person") == "role_unknown"
+    of_agent = evidence(role="assistant", author="agent", purpose="report")
+    assert status_of(of_agent, "use Qdrant", "assistant", "agent") == "matching"
+    assert status_of(of_agent, "use Qdrant", "user", "person") == "role_changed"
+    assert status_of(of_agent, "use Qdrant", "assistant", "person") == "role_changed"
 
 
 @pytest.mark.spec("R-024", "R-025")
