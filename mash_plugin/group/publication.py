@@ -10,6 +10,8 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Any, NamedTuple
 
+from mash_plugin.agents import AGENTS
+from mash_plugin.chat_ids import chat_id
 from mash_plugin.chats.private import repeats_private_text
 from mash_plugin.chats.project import Project
 from mash_plugin.chats.reading import places_of
@@ -89,7 +91,7 @@ class Rules:
         whole = [revision for revision in revisions if revision is not None]
         if not whole or len(whole) < len(revisions):
             return Withheld("it is damaged: `mash doctor`")
-        why = self._refusal(whole)
+        why = self._refusal(head, whole)
         return Withheld(why) if why else self._copy(db, head, whole)
 
     def is_wanted(self, db: Connection, record_id: str) -> bool:
@@ -99,7 +101,9 @@ class Rules:
 
     def fingerprint(self, db: Connection) -> str:
         """What stands for these rules: with another one, everything is to be compared again."""
-        settings, scopes = self._settings, sorted(publishable_scopes(db))
+        settings = self._settings
+        kinds = ("repository", "chat") if settings.group_publish_chats else ("repository",)
+        scopes = [scope for scope in sorted(publishable_scopes(db)) if scope[0] in kinds]
         told = [
             _FORM,
             *(getattr(settings, name) for name in _DECIDING),
@@ -139,34 +143,36 @@ class Rules:
             self._scopes[scope] = not is_off
         return self._scopes[scope]
 
-    def _refusal(self, revisions: Sequence[Revision]) -> str | None:
+    def _refusal(self, head: Head, revisions: Sequence[Revision]) -> str | None:
         """Why one of the texts may not leave, by the rules of today."""
         texts = [text for revision in revisions for text in _texts(revision)]
+        texts.append(head.scope_value)  # a remote's path may hold a token
         if any(split_private(text)[0] != text for text in texts):
             return "a text of it holds a private span"
         if kind := _credential_in(texts, self._settings.extra_patterns):
             return f"a text of it holds a credential ({kind})"
-        chats = dict.fromkeys(e.chat_id for revision in revisions for e in revision.evidence)
-        looked_at = {chat_id: self._look_at(chat_id) for chat_id in chats}
-        if any(chat.is_left_out for chat in looked_at.values()):
+        cited = dict.fromkeys(e.chat_id for revision in revisions for e in revision.evidence)
+        looked_at = {chat: self._look_at(chat) for chat in cited}
+        if any(found.is_left_out for found in looked_at.values()):
             return "it cites a chat of a project that is left out"
-        private = [chat_id for chat_id, chat in looked_at.items() if chat.has_private]
+        looked_at |= {chat: self._look_at(chat) for chat in _saved_in(revisions)}
+        private = [chat for chat, found in looked_at.items() if found.has_private]
         if private and self._repeats(texts, private):
-            return "a text of it repeats private text of a cited chat"
+            return "a text of it repeats private text of a chat that it comes from"
         return None
 
-    def _look_at(self, chat_id: str) -> "_Chat":
-        if chat_id not in self._chats:
-            is_left_out = any(denied.has_chat_id(chat_id) for denied in self._unread)
+    def _look_at(self, chat: str) -> "_Chat":
+        if chat not in self._chats:
+            is_left_out = any(denied.has_chat_id(chat) for denied in self._unread)
             with self._call.chats.database.reading() as db:
-                has_private = db.one(_SQL.has_private, {"chat_id": chat_id}) is not None
-            self._chats[chat_id] = _Chat(is_left_out, has_private)
-        return self._chats[chat_id]
+                has_private = db.one(_SQL.has_private, {"chat_id": chat}) is not None
+            self._chats[chat] = _Chat(is_left_out, has_private)
+        return self._chats[chat]
 
-    def _repeats(self, texts: Sequence[str], chat_ids: Sequence[str]) -> bool:
+    def _repeats(self, texts: Sequence[str], chats: Sequence[str]) -> bool:
         key = self._call.chats.private_key
         with self._call.chats.database.reading() as db:
-            return any(repeats_private_text(db, texts, key, chat_id) for chat_id in chat_ids)
+            return any(repeats_private_text(db, texts, key, chat) for chat in chats)
 
     def _copy(self, db: Connection, head: Head, revisions: Sequence[Revision]) -> Copy:
         scope = head.scope_value
@@ -201,9 +207,9 @@ class Rules:
             row |= {"position": position, "added_by": evidence.added_by, "status": evidence.status}
             yield row | {"chat_id": self._shown_chat(evidence.chat_id)}
 
-    def _shown_chat(self, chat_id: str) -> str:
+    def _shown_chat(self, chat: str) -> str:
         """A name for a chat that is always the same and does not hold its session's ID."""
-        name = b"published chat\0" + chat_id.encode("utf-8", "replace")
+        name = b"published chat\0" + chat.encode("utf-8", "replace")
         return "chat-" + hmac.digest(self._secret, name, "sha256").hex()[:32]
 
 
@@ -230,6 +236,12 @@ def settings_of(settings: Settings) -> Json:
         "only": list(settings.group_only),
         "never": list(settings.group_never),
     }
+
+
+def _saved_in(revisions: Sequence[Revision]) -> list[str]:
+    """The chats that the sessions which saved them can be."""
+    sessions = dict.fromkeys(r.session_id for r in revisions if r.session_id)
+    return [chat_id(source, session) for session in sessions for source in AGENTS]
 
 
 def _credential_in(texts: Sequence[str], extra: Sequence[str]) -> str | None:

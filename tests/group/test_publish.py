@@ -1,5 +1,6 @@
 """What a node publishes, what it does not, and that the group's copies follow it."""
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -8,9 +9,11 @@ import pytest
 from mash_plugin.errors import InvalidState, SharedUnavailable
 from mash_plugin.group.publisher import BATCH
 from mash_plugin.store import publication
+from mash_plugin.store.records import checksum_of, get_head, load_revision, revision_row
 from tests.conftest import CHOICE, QUESTION, SHOP, Json, Memory, Shop
 from tests.support.groups import Group
 from tests.support.publications import heads, join, publish, publisher
+from tests.support.transcripts import ClaudeTranscript
 from tests.transfer.conftest import a_memory
 
 TABLES = ("pub_records", "pub_revisions", "pub_evidence", "pub_confirmations", "pub_links")
@@ -226,6 +229,18 @@ def test_a_credential_in_the_store_never_leaves(anna: Memory, shop: Shop, group:
     assert "credential" in refused(anna)[other["id"]]
 
 
+def test_a_credential_in_the_address_of_a_repository_stays_here(
+    anna: Memory, shop: Shop, group: Group
+) -> None:
+    key = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
+    made = anna.established("Use Qdrant for local search.")
+    rescope(anna, made["id"], f"github.com/{key}/shop")
+    publish(anna)
+    assert heads(group) == {}
+    assert key not in everything(group)
+    assert "credential" in refused(anna)[made["id"]]
+
+
 def test_private_text_that_a_chat_holds_by_now_stays_here(
     anna: Memory, shop: Shop, group: Group
 ) -> None:
@@ -235,6 +250,18 @@ def test_private_text_that_a_chat_holds_by_now_stays_here(
     shop.transcript.person("<private>The launch is called umbrella nine.</private> Go on.")
     anna.index()
     anna.set(group_publish="all")  # everything is looked at again
+    publish(anna)
+    assert heads(group) == {}
+    assert "private" in refused(anna)[made["id"]]
+
+
+def test_private_text_of_the_session_that_saved_it_stays_here(
+    anna: Memory, shop: Shop, second_shop: ClaudeTranscript, group: Group
+) -> None:
+    anna.come_from(session_id="s-2")
+    made = anna.established("The launch is called umbrella nine.")
+    second_shop.person("<private>The launch is called umbrella nine.</private> Go on.")
+    anna.index()
     publish(anna)
     assert heads(group) == {}
     assert "private" in refused(anna)[made["id"]]
@@ -412,7 +439,8 @@ def test_text_that_postgres_cannot_hold_holds_up_nobody(
     anna: Memory, shop: Shop, group: Group
 ) -> None:
     good, bad = anna.established("Good."), anna.established("Bad.")
-    replant(anna, bad["id"], "a half character \ud800 or none \x00", weak=True)
+    tokens = {"id": bad["id"], "tokens": "half of one \x00"}
+    plant(anna, "UPDATE records SET weak_tokens = :tokens WHERE record_id = :id", tokens)
     publish(anna)
     assert heads(group) == {good["id"]: 1}
     assert "the server refuses it" in refused(anna)[bad["id"]]
@@ -515,24 +543,11 @@ def plant(memory: Memory, sql: str, params: Json | None = None) -> None:
         db.run(sql, params or {})
 
 
-def replant(memory: Memory, record_id: str, text: str, *, weak: bool = False) -> None:
+def replant(memory: Memory, record_id: str, text: str) -> None:
     """Put a text into the store that no tool would have let in, under a right checksum."""
-    from mash_plugin.store.records import checksum_of, get_head, load_revision, revision_row
-
     with memory.call.store.writing() as db:
         head = get_head(db, record_id)
         assert head is not None
-        if weak:
-            bad = (
-                text.encode("utf-8", "surrogatepass")
-                .decode("utf-8", "replace")
-                .replace("\x00", "\x00")
-            )
-            db.run(
-                "UPDATE records SET weak_tokens = :t WHERE record_id = :id",
-                {"t": bad, "id": record_id},
-            )
-            return
         revision = load_revision(db, head, 1)
         assert revision is not None
         changed = revision._replace(body=revision.body._replace(statement=text))
@@ -544,9 +559,21 @@ def replant(memory: Memory, record_id: str, text: str, *, weak: bool = False) ->
         )
 
 
+def rescope(memory: Memory, record_id: str, identity: str) -> None:
+    """Let a record belong to another repository."""
+    with memory.call.store.writing() as db:
+        head = get_head(db, record_id)
+        assert head is not None
+        revision = load_revision(db, head, 1)
+        assert revision is not None
+        place = head._replace(scope_value=identity).place
+        checksum = checksum_of(place, revision_row(revision), revision.evidence)
+        key = {"id": record_id, "to": identity, "sum": checksum}
+        db.run("UPDATE records SET scope_value = :to WHERE record_id = :id", key)
+        db.run("UPDATE revisions SET checksum = :sum WHERE record_id = :id", key)
+
+
 def copy_chats(source: Memory, target: Memory) -> None:
     """The same chats on another machine."""
-    import shutil
-
     shutil.copytree(source.claude_root, target.claude_root, dirs_exist_ok=True)
     target.index()
