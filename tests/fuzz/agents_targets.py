@@ -96,13 +96,13 @@ def _events(agent: str, hook: str) -> tuple[str, ...]:
 def transcripts(agent: str) -> SearchStrategy[bytes]:
     """Some lines of real transcripts in any order, each spoilt."""
     folder = f"transcripts/{_FOLDERS[agent]}"
-    line = st.one_of(damaged(json_bytes(spoilt(_kinds_of_rows(folder)))), texts().map(_as_line))
+    line = st.one_of(damaged(json_bytes(spoilt(kinds_of_rows(folder)))), texts().map(_as_line))
     head = st.sampled_from(("session", "parent/agent-1 sub"))
     lines = st.lists(line, min_size=1, max_size=6)
     return with_head(head, lines.map(lambda found: b"\n".join(found) + b"\n"))
 
 
-def _kinds_of_rows(folder: str) -> list[Any]:
+def kinds_of_rows(folder: str) -> list[Any]:
     """One line of each shape that stands in the fixtures: most of them repeat each other."""
     rows = (json.loads(line) for line in fixture_lines(folder) if len(line) < LONGEST_ROW)
     rows = (row.get("line", row) for row in rows)  # as older lines are kept
