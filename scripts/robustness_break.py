@@ -1,16 +1,19 @@
 """Take guards out, one at a time, and see that the tests of their row fail."""
 
 import os
+import re
 import subprocess
 import sys
 import tempfile
 import venv
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 
-from robustness_rows import ROOT, Guard, Marks, Row, without
+from robustness_rows import ROOT, ROWS, Guard, Marks, Row, without
 
 LONGEST_S = 300
+"""Far over every time limit of a test."""
 
 
 class Place:
@@ -60,16 +63,34 @@ class Place:
 
 
 def break_guards(rows: Sequence[Row], marks: Marks, wanted: set[int]) -> int:
-    """Take the guards of these rows out (of all, where none is named); 1 if one was not missed."""
-    missed = 0
+    """Take the guards of these rows out (of all, where none is named); 1 if one was not missed.
+
+    The day is noted in the rows that pass.
+    """
+    proven: list[int] = []
+    chosen = [row for row in rows if not wanted or row.number in wanted]
     with tempfile.TemporaryDirectory(prefix="mash-rows-") as folder:
         place = Place(Path(folder))
-        for row in rows:
-            if wanted and row.number not in wanted:
-                continue
-            for guard in row.guards:
-                is_proven = place.fails_without(guard, marks.get(row.number, []))
-                missed += not is_proven
-                word = "fails without" if is_proven else "DOES NOT MISS"
-                print(f"row {row.number} {word} {guard.place}", flush=True)
-    return 1 if missed else 0
+        for row in chosen:
+            tests = marks.get(row.number, [])
+            are_missed = [_tell(place, row, guard, tests) for guard in row.guards]
+            proven += [row.number] if all(are_missed) else []
+    _note(proven)
+    return 0 if len(proven) == len(chosen) else 1
+
+
+def _tell(place: Place, row: Row, guard: Guard, tests: Sequence[str]) -> bool:
+    is_missed = place.fails_without(guard, tests)
+    word = "fails without" if is_missed else "DOES NOT MISS"
+    print(f"row {row.number} {word} {guard.place}", flush=True)
+    return is_missed
+
+
+def _note(proven: Sequence[int]) -> None:
+    """Write the day into the rows, whose text stays as it is."""
+    text = ROWS.read_text(encoding="utf-8")
+    line = f"broken = '{datetime.now(UTC).date()}'\n"
+    for number in proven:
+        head = rf"(\nnumber = {number}\n(?:.+\n)*?outcome = .+\n)(?:broken = .+\n)?"
+        text = re.sub(head, lambda found: found[1] + line, text)
+    ROWS.write_text(text, encoding="utf-8")
