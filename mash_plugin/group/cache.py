@@ -55,6 +55,8 @@ class Kept(NamedTuple):
     identity: str
     membership: Membership
     read_at: int
+    state: str
+    """What the server told of its own state then."""
     records: int
     """How many it holds."""
 
@@ -62,9 +64,12 @@ class Kept(NamedTuple):
 class _Copy:
     """One copy in memory: lines are parsed as far as somebody asks."""
 
-    def __init__(self, membership: Membership, read_at: int, lines: list[bytes]) -> None:
+    def __init__(
+        self, membership: Membership, read_at: int, state: str, lines: list[bytes]
+    ) -> None:
         self.membership = membership
         self.read_at = read_at
+        self.state = state
         self._lines: list[bytes | GroupRecord] = [*lines]
 
     def __iter__(self) -> Iterator[GroupRecord]:
@@ -88,21 +93,37 @@ class GroupCache:
             return None
         return GroupCopy(copy, copy.read_at)
 
+    def state_of(self, identity: str, membership: Membership) -> str | None:
+        """What the server told of its state when the copy was read, if there is one."""
+        copy = self._copies.get(identity) or self._open(identity)
+        return None if copy is None or copy.membership != membership else copy.state
+
     def keep(
-        self, identity: str, records: Sequence[GroupRecord], membership: Membership, now: int
+        self,
+        identity: str,
+        records: Iterable[GroupRecord],
+        membership: Membership,
+        now: int,
+        state: str = "",
     ) -> None:
         """Replace the copy of a repository; `records` are in order, the best first."""
         lines = list(_within(records))
-        header = compact_json([identity, membership, now])
+        header = compact_json([identity, membership, now, state])
         os.makedirs(self._folder, 0o700, exist_ok=True)
         _replace(self._path(identity), [header.encode("utf-8", "replace"), *lines])
-        self._remember(identity, _Copy(membership, now, lines))
+        self._remember(identity, _Copy(membership, now, state, lines))
         self._drop_beyond()
+
+    def renew(self, identity: str, membership: Membership, now: int) -> None:
+        """Note that the copy is what the server holds now, too."""
+        copy = self._copies.get(identity) or self._open(identity)
+        if copy is not None:
+            self.keep(identity, copy, membership, now, copy.state)
 
     def kept(self) -> list[Kept]:
         """All copies on this machine, the newest first."""
         whole = [one for path in self._files() if (one := _whole(path)) is not None]
-        found = [Kept(one.identity, one.membership, one.read_at, len(one.lines)) for one in whole]
+        found = [Kept(*one[:4], records=len(one.lines)) for one in whole]
         return sorted(found, key=lambda one: (-one.read_at, one.identity))
 
     def drop_damaged(self) -> None:
@@ -130,7 +151,7 @@ class GroupCache:
         if whole is None or whole.identity != identity:
             _remove(path)
             return None
-        return self._remember(identity, _Copy(whole.membership, whole.read_at, whole.lines))
+        return self._remember(identity, _Copy(*whole[1:]))
 
     def _remember(self, identity: str, copy: _Copy) -> _Copy:
         if len(self._copies) >= KEPT_IN_MEMORY:
@@ -178,6 +199,7 @@ class _Whole(NamedTuple):
     identity: str
     membership: Membership
     read_at: int
+    state: str
     lines: list[bytes]
 
 
@@ -189,10 +211,10 @@ def _read(path: str) -> _Whole | None:
         if mark != _mark(rest):
             return None
         head, *lines = rest.split(b"\n")
-        identity, membership, read_at = json.loads(head)
+        identity, membership, read_at, state = json.loads(head)
     except (OSError, ValueError):
         return None
-    return _Whole(identity, tuple(membership), read_at, lines)
+    return _Whole(identity, tuple(membership), read_at, state, lines)
 
 
 def _whole(path: str) -> _Whole | None:

@@ -109,8 +109,12 @@ class Copies:
     ) -> None:
         from mash_plugin.group.fetch import fetch  # loads psycopg
 
-        for identity, records in fetch(settings, environ, wanted, now):
-            self._cache.keep(identity, records, membership, now)
+        known = {identity: self._cache.state_of(identity, membership) for identity in wanted}
+        for found in fetch(settings, environ, known, now):
+            if found.records is None:
+                self._cache.renew(found.identity, membership, now)
+            else:
+                self._cache.keep(found.identity, found.records, membership, now, found.state)
 
     def _failed(self, error: MashError, now: int) -> None:
         if isinstance(error, SharedAuthFailed):

@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any
+from contextlib import closing
+from typing import Any, NamedTuple
 
 from mash_plugin.config import Settings
 from mash_plugin.group.cache import MOST_RECORDS
@@ -19,23 +20,33 @@ _SQL = load("copies", SQL_FOLDER)
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 LIMIT_S = 10.0
 """For all repositories of one pass; what hangs beyond every time limit of the driver ends here."""
+WHOLE_EVERY_MS = 3_600_000
 Row = tuple[Any, ...]
 
 
-def fetch(
-    settings: Settings, environ: Mapping[str, str], identities: Iterable[str], now: int
-) -> list[tuple[str, list[GroupRecord]]]:
-    """The records of each repository, the best first. Raises what `open_group` raises."""
-    wanted = list(identities)
+class Fetched(NamedTuple):
+    """What the server holds of one repository."""
 
-    def work() -> list[tuple[str, list[GroupRecord]]]:
-        db = open_group(settings, environ, to_write=False)
-        try:
-            asked = [(i, {"identity": i, "now": now, "count": MOST_RECORDS}) for i in wanted]
-            rows = [(i, db.all(_SQL.established_of_others, params)) for i, params in asked]
-        finally:
-            db.close()
-        return [(identity, in_order(found, now)) for identity, found in rows]
+    identity: str
+    state: str
+    records: list[GroupRecord] | None
+    """The best first; None where nothing was published since the state that is known."""
+
+
+def fetch(
+    settings: Settings, environ: Mapping[str, str], known: Mapping[str, str | None], now: int
+) -> list[Fetched]:
+    """What each repository has, unless its state is known. Raises what `open_group` raises."""
+
+    def work() -> list[Fetched]:
+        with closing(open_group(settings, environ, to_write=False)) as db:
+            row = db.one(_SQL.state, {})
+            # With the hour, so that what only time has changed is seen before long.
+            state = f"{row[0] if row else ''} {now // WHOLE_EVERY_MS}"
+            wanted = [identity for identity, its_state in known.items() if its_state != state]
+            key = {"now": now, "count": MOST_RECORDS}
+            rows = {i: db.all(_SQL.established_of_others, {**key, "identity": i}) for i in wanted}
+        return [Fetched(i, state, in_order(rows[i], now) if i in rows else None) for i in known]
 
     return within(LIMIT_S, work)
 

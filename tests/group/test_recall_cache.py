@@ -71,6 +71,19 @@ def test_only_their_owner_can_read_the_files(folder):
     assert (folder.stat().st_mode & 0o777, file.stat().st_mode & 0o777) == (0o700, 0o600)
 
 
+def test_a_renewed_copy_says_the_same_at_a_later_time(folder):
+    cache = GroupCache(str(folder))
+    cache.keep(SHOP, [record(1)], MEMBERSHIP, NOW, "state")
+    cache.renew(SHOP, MEMBERSHIP, NOW + 1)
+    [kept] = GroupCache(str(folder)).kept()
+    assert (kept.read_at, kept.state, kept.records) == (NOW + 1, "state", 1)
+    assert read(folder) == [record(1)]
+    assert cache.state_of(SHOP, MEMBERSHIP) == "state"
+    assert cache.state_of(SHOP, ("/another", 1, 2, 3)) is None
+    cache.renew("github.com/acme/none", MEMBERSHIP, NOW)
+    assert len(cache.kept()) == 1
+
+
 def test_an_empty_copy_is_a_copy(folder):
     GroupCache(str(folder)).keep(SHOP, [], MEMBERSHIP, NOW)
     assert read(folder) == []

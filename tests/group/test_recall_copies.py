@@ -12,7 +12,7 @@ from mash_plugin.group.copies import FRESH_MS, LONGEST_PAUSE_MS, PAUSE_MS, Copie
 from mash_plugin.group.fetch import fetch
 from tests.support.groups import NOW, SHOP, published
 
-DAY = 86_400_000
+HOUR, DAY = 3_600_000, 86_400_000
 
 
 @pytest.fixture
@@ -52,8 +52,8 @@ def link(group, record, other, node="anna-1"):
 
 
 def fetched(group, member="bob", identity=SHOP, now=NOW):
-    [(_, records)] = fetch(group.settings(member), os.environ, [identity], now)
-    return records
+    [found] = fetch(group.settings(member), os.environ, {identity: None}, now)
+    return found.records
 
 
 def names(records):
@@ -162,6 +162,23 @@ def test_what_was_looked_for_is_fetched_and_stays_fresh(group, publish, machine)
     assert len(machine.look(NOW + FRESH_MS - 1)) == 1
     machine.refresh(NOW + FRESH_MS)
     assert len(machine.look(NOW + FRESH_MS)) == 2
+
+
+def test_texts_are_fetched_again_only_after_a_publication_or_an_hour(group, publish, machine):
+    publish("first")
+    machine.look()
+    machine.refresh()
+    group.run("UPDATE pub_revisions SET statement = 'Nobody said so.'")
+    now = NOW + FRESH_MS
+    machine.refresh(now)
+    assert machine.copies.kept()[0].read_at == now
+    assert machine.look(now)[0].statement == "Ports are even."
+    group.run("UPDATE nodes SET mark = 'another'")
+    machine.refresh(now + FRESH_MS)
+    assert machine.look(now + FRESH_MS)[0].statement == "Nobody said so."
+    group.run("UPDATE pub_revisions SET statement = 'Ports are odd.'")
+    machine.refresh(now + HOUR)
+    assert machine.look(now + HOUR)[0].statement == "Ports are odd."
 
 
 def test_what_nobody_looked_for_in_a_day_is_not_fetched_again(publish, machine):
