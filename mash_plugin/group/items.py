@@ -60,6 +60,8 @@ def copy_of(node_id: str, row: Row) -> Copy | None:
     """The copy in a row of `heads`; None where it is none."""
     told, is_contradicted, wording = row[:HEAD_COLUMNS], row[HEAD_COLUMNS], row[HEAD_COLUMNS + 1 :]
     head = Head._make((*told, "", "", None))  # neither tokens nor hidden ones are read
+    if wording[0] is None:  # its newest wording is not there
+        return None
     revision = revision_of(head.kind, wording, ())
     if revision is None or not _ID.fullmatch(head.id):
         return None
