@@ -1,6 +1,7 @@
 """What a process keeps in memory for all its life has a bound, or few keys."""
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -25,6 +26,22 @@ BOUNDED_BY_HAND = {
     "tokens.py": {"_MEMO"},  # MEMO_CHUNKS
 }
 """What modules hold that can grow, each with a bound that another test tries or that is fixed."""
+TABLES = {
+    "what people and agents say and save": (
+        *("records", "revisions", "evidence", "confirmations", "links"),
+        *("chats", "messages", "chat_messages", "private_shingles", "files"),
+    ),
+    "a row for each change, forgotten record or forgotten chat, without content": (
+        *("receipts", "receipt_records", "record_tombstones", "chat_tombstones"),
+        *("imports", "imported_records", "owners"),
+    ),
+    "a row for each chat, scope or record at most": (
+        *("checkpoints", "backfill_items", "record_counts", "publication"),
+    ),
+    "thirty or ninety days": ("hook_sessions", "hook_injected", "hook_files", "hook_latency"),
+    "few rows": ("meta", "record_version", "pauses", "hook_heartbeats"),
+}
+"""What each table of the stores grows with, or how long it keeps its rows."""
 
 
 def modules() -> Iterator[tuple[str, ast.Module]]:
@@ -82,3 +99,9 @@ def test_everything_that_modules_keep_and_that_grows_is_known() -> None:
             if grows(value):
                 found.setdefault(name, set()).add(kept)
     assert found == BOUNDED_BY_HAND
+
+
+def test_of_every_table_it_is_known_what_it_grows_with() -> None:
+    texts = [file.read_text("utf-8") for file in PACKAGE.glob("store/sql/migrations/*/*.sql")]
+    tables = re.findall(r"^CREATE TABLE (\w+)", "\n".join(texts), re.MULTILINE)
+    assert sorted(set(tables)) == sorted(table for some in TABLES.values() for table in some)
