@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 from mash_plugin.config import Settings
-from mash_plugin.errors import MashError, SharedAuthFailed
+from mash_plugin.errors import Internal, MashError, SharedAuthFailed
 from mash_plugin.group.cache import GroupCache, Kept, Membership, membership_of
 from mash_plugin.memory.group_copy import GroupCopy
 
@@ -46,18 +46,20 @@ class Copies:
         """The copies as the membership of these settings may see them."""
         return Looking(self, settings)
 
-    def ask(self, identity: str, now: int) -> None:
-        """Note that somebody looks for a repository: it will be fetched and kept fresh."""
+    def look(self, identity: str, membership: Membership, now: int) -> GroupCopy | None:
+        """The copy of a repository, if one was fetched under this membership.
+
+        Notes that somebody looked: it will be fetched and kept fresh.
+        """
         with self._lock:
             self._asked.pop(identity, None)
             self._asked[identity] = now
             while len(self._asked) > MOST_ASKED:
                 del self._asked[next(iter(self._asked))]
-        self._on_asked()
-
-    def look(self, identity: str, membership: Membership) -> GroupCopy | None:
-        """The copy of a repository, if one was fetched under this membership."""
-        return self._cache.look(identity, membership)
+        copy = self._cache.look(identity, membership)
+        if now >= self._retry_at and not _is_fresh(copy, now):
+            self._on_asked()
+        return copy
 
     def kept(self) -> list[Kept]:
         """What is on this machine, the newest first."""
@@ -77,7 +79,8 @@ class Copies:
             return []
         with self._lock:
             asked = [name for name, at in self._asked.items() if now - at < ASKED_MS]
-        return [name for name in asked if not self._is_fresh(name, membership, now)]
+        found = ((name, self._cache.look(name, membership)) for name in asked)
+        return [name for name, copy in found if not _is_fresh(copy, now)]
 
     def refresh(
         self, settings: Settings, environ: Mapping[str, str], now: int, is_left_out: IsLeftOut
@@ -93,7 +96,7 @@ class Copies:
             return
         try:
             self._fetch(settings, environ, membership, wanted, now)
-        except MashError as error:
+        except Exception as error:  # whatever it was, the next attempt waits
             self._failed(error, now)
             raise
         self.problem = None
@@ -116,10 +119,11 @@ class Copies:
             else:
                 self._cache.keep(found.identity, found.records, membership, now, found.state)
 
-    def _failed(self, error: MashError, now: int) -> None:
+    def _failed(self, error: Exception, now: int) -> None:
         if isinstance(error, SharedAuthFailed):
             self._cache.clear()
-        self.problem = Problem(error.code, error.message, now)
+        told = error if isinstance(error, MashError) else Internal()
+        self.problem = Problem(told.code, told.message, now)
         self._retry_at = now + self._pause_ms
         self._pause_ms = min(2 * self._pause_ms, LONGEST_PAUSE_MS)
 
@@ -128,10 +132,6 @@ class Copies:
         for one in self._cache.kept():
             if one.membership != membership or is_left_out(one.identity):
                 self._cache.drop(one.identity)
-
-    def _is_fresh(self, identity: str, membership: Membership, now: int) -> bool:
-        copy = self._cache.look(identity, membership)
-        return copy is not None and 0 <= now - copy.read_at < FRESH_MS
 
 
 class Looking:
@@ -143,6 +143,9 @@ class Looking:
 
     def look(self, identity: str, now: int) -> GroupCopy | None:
         """The copy of a repository, if there is one, which is kept fresh from now on."""
-        self._copies.ask(identity, now)
         membership = membership_of(self._settings)
-        return None if membership is None else self._copies.look(identity, membership)
+        return None if membership is None else self._copies.look(identity, membership, now)
+
+
+def _is_fresh(copy: GroupCopy | None, now: int) -> bool:
+    return copy is not None and 0 <= now - copy.read_at < FRESH_MS

@@ -394,11 +394,17 @@ def test_looking_asks_for_a_fresh_copy_and_writes_no_record(desk, fetched):
     asked = []
     desk.node.on_group_asked = lambda: asked.append("asked")
     desk.start()
-    assert asked
+    assert asked == ["asked"]
     membership = membership_of(desk.node.settings({}))
     assert desk.node.group_copies().due(membership, desk.now) == [IDENTITY]
     with desk.node.store.reading() as db:
         assert db.one("SELECT count(*) FROM records")[0] == 0
+    fetched(record("The queue is Kafka."), age=5 * MINUTE - 1)
+    desk.start("s-2")
+    assert asked == ["asked"]
+    desk.now += 1
+    desk.start("s-3")
+    assert asked == ["asked", "asked"]
 
 
 def test_a_personal_record_is_no_repository_of_the_group(desk, fetched):
