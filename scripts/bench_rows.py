@@ -15,6 +15,7 @@ from statistics import median
 import orjson
 from bench_data import Words, typed_line, write_long_transcript
 from bench_place import EVENTS, IDENTITY, Place
+from bench_publish import publish
 from bench_saving import filled_home, saved_over_mcp, store_bytes, writes_a_second
 from bench_table import Line
 from bench_throughline import capture, drain, working
@@ -403,6 +404,7 @@ ROWS: dict[str, Callable[[Place, int], Iterator[Line]]] = {
     "search": search,
     "mask": mask,
     "save": save,
+    "publish": publish,
     "capture": capture,
     "drain": drain,
     "working": working,
