@@ -106,7 +106,8 @@ def connect(options: Mapping[str, str], advice: Advice) -> Connection:
     given: dict[str, Any] = dict(options)
     place = place_of(options)
     try:
-        return psycopg.connect("", autocommit=True, **given)
+        # Nothing is prepared: behind a pooler the next statement may meet another session.
+        return psycopg.connect("", autocommit=True, prepare_threshold=None, **given)
     except psycopg.OperationalError as error:
         why = f"{place} cannot be used: {' '.join(str(error).split())}"
         why += "" if why.endswith((".", "?")) else "."

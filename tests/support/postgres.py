@@ -66,7 +66,7 @@ class Server:
         options = [part for key, value in settings.items() for part in ("-c", f"{key}={value}")]
         with (self.folder / "log").open("ab") as log:
             self.process = subprocess.Popen(
-                _as_other_user([_program("postgres"), "-D", str(self.folder / "data"), *options]),
+                as_other_user([_program("postgres"), "-D", str(self.folder / "data"), *options]),
                 stdout=log,
                 stderr=log,
             )
@@ -112,11 +112,11 @@ def _initialise(server: Server) -> None:
     server.folder.chmod(0o755)  # the tests come in through the socket
     command = [_program("initdb"), "-D", str(server.folder / "data"), "-U", ADMIN, "-N"]
     more = ["--pwfile", str(password), "-A", "scram-sha-256", "-E", "UTF8", "--locale=C.UTF-8"]
-    subprocess.run(_as_other_user(command + more), check=True, capture_output=True)
+    subprocess.run(as_other_user(command + more), check=True, capture_output=True)
 
 
-def _as_other_user(command: list[str]) -> list[str]:
-    """The command, run by somebody else than root, for whom the server refuses to run."""
+def as_other_user(command: list[str]) -> list[str]:
+    """The command, run by somebody else than root, for whom servers refuse to run."""
     if os.geteuid() != 0:
         return command
     other = pwd.getpwnam("postgres")
