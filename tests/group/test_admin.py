@@ -209,11 +209,7 @@ def test_with_several_groups_in_a_database_one_has_to_be_named(group, person, tm
         wrong = admin(person, group, "add", "zoe", "--group", "nobody")
         assert "has no group nobody" in wrong.err
     finally:
-        for role in (other.roles.owner, other.roles.member, other.roles.writer):
-            group.run(f'DROP OWNED BY "{role}" CASCADE')
-        other_roles = "SELECT rolname FROM pg_roles WHERE rolname LIKE %s"
-        for (role,) in group.run(other_roles, rf"mash\_{other.name}\_%"):
-            group.run(f'DROP ROLE "{role}"')
+        other.drop_roles()
 
 
 def test_an_administrator_without_all_rights_is_enough(postgres, person):

@@ -95,6 +95,15 @@ class Group:
     def drop(self) -> None:
         """Remove the database, the members' logins and the roles."""
         self.server.run(f'DROP DATABASE IF EXISTS "{self.database}" WITH (FORCE)', "postgres")
+        self._drop_logins()
+
+    def drop_roles(self) -> None:
+        """Remove the group from a database that stays."""
+        for role in (self.roles.owner, self.roles.member, self.roles.writer):
+            self.run(f'DROP OWNED BY "{role}" CASCADE')
+        self._drop_logins()
+
+    def _drop_logins(self) -> None:
         pattern = rf"mash\_{self.name}\_%"
         roles = self.server.run(
             "SELECT rolname FROM pg_roles WHERE rolname LIKE %s", "postgres", pattern

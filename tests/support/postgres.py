@@ -66,11 +66,11 @@ class Server:
         options = [part for key, value in settings.items() for part in ("-c", f"{key}={value}")]
         with (self.folder / "log").open("ab") as log:
             self.process = subprocess.Popen(
-                as_other_user([_program("postgres"), "-D", str(self.folder / "data"), *options]),
+                as_other_user([program("postgres"), "-D", str(self.folder / "data"), *options]),
                 stdout=log,
                 stderr=log,
             )
-        ready = [_program("pg_isready"), "-q", "-h", str(self.folder), "-p", str(self.port)]
+        ready = [program("pg_isready"), "-q", "-h", str(self.folder), "-p", str(self.port)]
         eventually(lambda: self._answers([*ready, "-t", "1"]), "Postgres does not answer")
 
     def _answers(self, ready: list[str]) -> bool:
@@ -110,7 +110,7 @@ def _initialise(server: Server) -> None:
         for path in (server.folder, password):
             os.chown(path, other.pw_uid, other.pw_gid)
     server.folder.chmod(0o755)  # the tests come in through the socket
-    command = [_program("initdb"), "-D", str(server.folder / "data"), "-U", ADMIN, "-N"]
+    command = [program("initdb"), "-D", str(server.folder / "data"), "-U", ADMIN, "-N"]
     more = ["--pwfile", str(password), "-A", "scram-sha-256", "-E", "UTF8", "--locale=C.UTF-8"]
     subprocess.run(as_other_user(command + more), check=True, capture_output=True)
 
@@ -124,7 +124,7 @@ def as_other_user(command: list[str]) -> list[str]:
     return ["setpriv", "--reuid", str(other.pw_uid), *groups, "--pdeathsig", "QUIT", *command]
 
 
-def _program(name: str) -> str:
+def program(name: str) -> str:
     versions = sorted(Path("/usr/lib/postgresql").glob(f"*/bin/{name}"), key=lambda p: p.parts[4])
     found = str(versions[-1]) if versions else shutil.which(name)
     if found is None:
