@@ -3,6 +3,7 @@
 import os
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,6 +14,7 @@ from mash_plugin.cli.main import TellingGroup
 from mash_plugin.cli.tables import lines_of, print_table
 from mash_plugin.cli.telling import tell
 from mash_plugin.config import Settings, check_settings, read_settings
+from mash_plugin.errors import MashError
 from mash_plugin.group.names import check_member, roles_of
 from mash_plugin.paths import Paths, find_paths
 from mash_plugin.postgres.dsn import missing_driver
@@ -145,6 +147,7 @@ def join(dsn: str) -> None:
 
     settings = _settings(paths)
     done = join_group(read_dsn(), settings, os.environ)
+    _begin_to_publish(paths)
     tell(f"Joined {done.group} as {done.member}, at {clean(done.place)}.")
     tell(f"The connection string is in {clean(done.file)}. {_what_goes(settings, done)}")
 
@@ -201,6 +204,14 @@ def _told_of(done: "Added") -> str:
     if "host=/" in done.dsn or "host=" not in done.dsn or "host=localhost" in done.dsn:
         told += " It works on this machine alone; --host NAME makes one for others."
     return told
+
+
+def _begin_to_publish(paths: Paths) -> None:
+    """Let a daemon that runs know at once; any other finds it when it starts."""
+    from mash_plugin import client
+
+    with suppress(MashError):
+        client.call("publish_now", {}, paths=paths, start=False)
 
 
 def _what_goes(settings: Settings, done: "Joined") -> str:

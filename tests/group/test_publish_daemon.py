@@ -10,6 +10,10 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from mash_plugin.daemon.log import Log
+from mash_plugin.daemon.node import Node
+from mash_plugin.daemon.workers import Workers
+from mash_plugin.paths import Paths
 from mash_plugin.store.backup import newest_good
 from mash_plugin.store.restore import restore
 from tests.conftest import NOW, Memory, Shop
@@ -130,6 +134,45 @@ def test_a_restored_store_takes_back_what_was_published_since(anna: Member, grou
     anna.expected = before
     anna.settle()
     check(group, anna)
+
+
+def test_a_restored_server_is_given_what_it_lost(anna: Member, group: Group) -> None:
+    anna.create("Before the server's backup.")
+    anna.settle()
+    anna.kill()
+    snapshot = f"{group.database}_old"
+    group.server.run(f'CREATE DATABASE "{snapshot}" TEMPLATE "{group.database}"', "postgres")
+    anna.start()
+    anna.create("After it.")
+    anna.settle()
+    anna.kill()
+    group.server.run(f'DROP DATABASE "{group.database}" WITH (FORCE)', "postgres")
+    group.server.run(f'ALTER DATABASE "{snapshot}" RENAME TO "{group.database}"', "postgres")
+    assert len(heads(group)) == 1
+    anna.settle()
+    check(group, anna)
+
+
+def test_a_group_that_is_joined_gets_what_was_saved_before(anna: Member, group: Group) -> None:
+    Path(anna.place.paths.config_file).write_text('[group]\npublish = "all"\n')
+    anna.create("Saved before.")
+    done = anna.mash("group", "join", "-", answer=group.dsns["anna"])
+    assert done.returncode == 0, done.stderr
+    eventually(lambda: heads(group), "joining published nothing", timeout_s=20)
+    check(group, anna)
+    assert anna.mash("group", "leave").returncode == 0
+    assert heads(group) == {}
+
+
+def test_without_a_group_no_thread_is_begun(home: Paths) -> None:
+    Path(home.run).mkdir(parents=True)
+    node = Node(home, NOW, {})
+    workers = Workers(node, Log(home.log))
+    workers._look_after_group()
+    assert workers._publishing is None
+    assert not [one for one in threading.enumerate() if one.name == "publishing"]
+    workers.close()
+    node.close()
 
 
 def test_a_server_that_is_away_is_gone_on_with_when_it_is_back(tmp_path: Path) -> None:

@@ -56,12 +56,17 @@ class Member:
         if not self.place.is_served():
             self.place.start(*options, **self.environment, **environment)
 
-    def mash(self, *words: str) -> "subprocess.CompletedProcess[str]":
-        """One command of this member."""
+    def mash(self, *words: str, answer: str = "") -> "subprocess.CompletedProcess[str]":
+        """One command of this member, with this standard input."""
         command = [sys.executable, "-m", "mash_plugin", *words]
-        environment = self.place.environment | self.environment
         return subprocess.run(
-            command, env=environment, capture_output=True, text=True, timeout=60, cwd="/"
+            command,
+            env=self.place.environment | self.environment,
+            cwd="/",
+            input=answer,
+            capture_output=True,
+            text=True,
+            timeout=60,
         )
 
     def kill(self) -> None:
