@@ -29,6 +29,8 @@ from mash_plugin.paths import Paths, find_paths
 START_S = 10.0
 REPLY_LIMIT = 64 << 20
 LEASE_PAUSE_S = 2.0
+TRIES, GONE_S = 12, 0.005
+"""How often one daemon that has ended is met again, and the growing pause between."""
 KEPT = ("PATH", "HOME", "USER", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR")
 FOR_TESTS = ("MASH_TESTING", "MASH_TEST_NOW_MS", "MASH_FAILPOINT")
 
@@ -192,25 +194,30 @@ def _keep_lease(paths: Paths, held: list[socket.socket], is_over: threading.Even
 
 
 def _ask(line: bytes, paths: Paths, deadline: float, *, start: bool) -> dict[str, Any]:
-    for is_last in (False, True):
+    gone: int | None = None  # the daemon that was asked first, and ended
+    for tries in range(TRIES):
         try:
             connection = _open(paths, deadline, start=start)
         except MashError as error:
-            if is_last:  # what the first one was asked may have been done
+            if tries:  # what the first one was asked may have been done
                 error.details["outcome"] = "unknown"
             raise
+        pid = wire.peer_pid(connection)
         try:
             return wire.read_reply(_exchange(connection, line, deadline))
-        except _Gone as error:
-            if is_last:
-                raise DaemonUnavailable(
-                    "The mash daemon ended before its reply: whether it was done is not known."
-                    " Retry the same operation ID.",
-                    outcome="unknown",
-                ) from error
+        except _Gone:
+            if tries and (pid is None or pid != gone):
+                break
+            # A killed process lets go of its connections before its listener: it may be met again.
+            gone = pid
+            time.sleep(GONE_S * tries)
         finally:
             connection.close()
-    raise DaemonUnavailable
+    raise DaemonUnavailable(
+        "The mash daemon ended before its reply: whether it was done is not known."
+        " Retry the same operation ID.",
+        outcome="unknown",
+    )
 
 
 def _open(paths: Paths, deadline: float, *, start: bool) -> socket.socket:
@@ -234,8 +241,14 @@ def _exchange(connection: socket.socket, line: bytes, deadline: float) -> bytes:
             connection.settimeout(max(deadline - time.monotonic(), 0.01))
             chunk = connection.recv(1 << 16)
             reply += chunk
-            if not chunk or len(reply) > REPLY_LIMIT:
+            if not chunk:
                 raise _Gone
+            if len(reply) > REPLY_LIMIT:
+                raise DaemonUnavailable(
+                    f"The mash daemon's reply is over {REPLY_LIMIT} bytes; ask for less."
+                    " Whether anything was saved is not known: retry the same operation ID.",
+                    outcome="unknown",
+                )
     except TimeoutError as error:
         raise DaemonUnavailable(
             "The mash daemon does not answer; `mash daemon restart` starts a new one."
