@@ -96,6 +96,19 @@ class Database:
             self._commit()
 
     @contextmanager
+    def synced(self) -> Iterator[None]:
+        """Within, what this database commits is on disk at once, whatever its durability.
+
+        For what nobody could make again, and for what another file is about to rely on.
+        """
+        with self._write_lock:
+            self._writer.run("PRAGMA synchronous = FULL")
+            try:
+                yield
+            finally:
+                self._writer.run(f"PRAGMA synchronous = {self.durability}")
+
+    @contextmanager
     def reading(self) -> Iterator[Connection]:
         """This thread's reader, in one snapshot; inside another `reading`, in the same one."""
         if self._reads_through_writer():

@@ -114,7 +114,8 @@ def _write(
         done = _earlier(db, reader, mode)
         if done is not None:
             return done
-        with call.chats.database.writing() as chats:
+        # The note of this import must not outlive what it tells of.
+        with call.chats.database.synced(), call.chats.database.writing() as chats:
             work = _Import(call, db, chats, reader.again(), mode, reader.checksum)
             work.run()
             counts |= work.counts() | {"is_own_store": work.is_own_store}

@@ -89,7 +89,9 @@ def take_in(
         raise RecordsDisabled
     wanted = _read(call, source, path, scope)
     Denied(call).refuse_scope(wanted.scope)
-    with call.store.writing() as db, call.chats.database.writing() as chats:
+    index = call.chats.database
+    # The note of this import must not outlive the texts that its records rest on.
+    with call.store.writing() as db, index.synced(), index.writing() as chats:
         identity = identity_of(db)
         saving = _Saving(call, db, identity, wanted)
         done = saving.earlier()
