@@ -3,6 +3,7 @@
 import os
 import secrets
 import stat
+from contextlib import suppress
 from pathlib import Path
 
 from mash_plugin.syncing import make_folder, sync_file, sync_folder
@@ -28,7 +29,8 @@ def replace_file(path: Path, content: bytes, mode: int | None = None) -> None:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
-    sync_folder(str(real.parent))
+    with suppress(OSError):  # it is replaced all the same, and whole after a power cut
+        sync_folder(str(real.parent))
 
 
 def write_private(place: str, text: str) -> None:

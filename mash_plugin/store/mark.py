@@ -7,6 +7,7 @@ directory entry is on disk cannot hide a crash: SQLite syncs the folder with its
 import errno
 import fcntl
 import os
+from contextlib import suppress
 
 from mash_plugin.errors import StoreBusy
 
@@ -41,10 +42,13 @@ class Mark:
         """Let the next one in; the mark stays behind after an unclean end."""
         if self._fd < 0:
             return
-        if is_clean and _is_still_at(self.path, self._fd):
-            os.unlink(self.path)
-        os.close(self._fd)
-        self._fd = -1
+        try:
+            if is_clean and _is_still_at(self.path, self._fd):
+                with suppress(OSError):  # it stays behind, and costs the next one a check
+                    os.unlink(self.path)
+        finally:
+            os.close(self._fd)
+            self._fd = -1
 
 
 def take_mark(database_path: str) -> Mark | None:

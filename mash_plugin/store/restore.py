@@ -15,7 +15,7 @@ from mash_plugin.paths import Paths
 from mash_plugin.store.backup import Contents, backups, contents, copy, newest_good, verify
 from mash_plugin.store.connect import connect_frozen
 from mash_plugin.store.failpoint import failpoint
-from mash_plugin.store.faults import translated_files
+from mash_plugin.store.faults import translated, translated_files
 from mash_plugin.store.files import make_private_folder, remove_database, set_aside
 from mash_plugin.store.forgotten import Marks, older_copies
 from mash_plugin.store.mark import take_mark
@@ -67,7 +67,9 @@ def restore(paths: Paths, backup_path: str | None, now: int, *, wait_s: float = 
                 failpoint("restore_renamed")
                 sync_folder(paths.data)
             finally:
-                remove_database(part)
+                # Once the former store is set aside, this copy alone knows what its log forgot.
+                if os.path.exists(paths.store):
+                    remove_database(part)
             is_done = True
         finally:
             if mark:
@@ -153,11 +155,12 @@ def _read_marks(store: str) -> Marks | None:
 def _prepare(
     path: str, part: str, wanted: Contents, marks: Marks | None, now: int
 ) -> tuple[Mapping[str, int], int | None]:
-    source = connect_frozen(path)
-    try:
-        copy(source, part, journal="WAL")
-    finally:
-        source.close()
+    with translated(path):
+        source = connect_frozen(path)
+        try:
+            copy(source, part, journal="WAL")
+        finally:
+            source.close()
     if verify(part) != wanted:
         raise StoreDamaged(f"The copy of {path} differs from it; nothing was changed.")
     database = Database(part, "FULL", access="existing")

@@ -25,7 +25,7 @@ def rebuild(db: Database, settings: Settings, agent: str, now: int) -> str:
 
     place = os.path.join(settings.workspace, FILE)
     text = compiled_text(db, settings, agent, now)
-    with told(place):
+    with told(place, "it was not rebuilt, what was drained is stored"):
         replace_file(Path(place), text.encode("utf-8", "replace"))
     put_rebuild_state(db, agent, now, is_wanted=False)
     return place

@@ -8,7 +8,7 @@ import apsw
 
 from mash_plugin.errors import Internal, MashError, UpgradeNeeded
 from mash_plugin.store.connect import APPLICATION_ID, connect, connect_reading, refuse_foreign
-from mash_plugin.store.faults import translated
+from mash_plugin.store.faults import translated, translated_files
 from mash_plugin.throughline.backend import Params, Row
 
 FILE = "memories.db"
@@ -95,7 +95,7 @@ def open_file(workspace: str, *, to_write: bool) -> FileDatabase:
     Raises UpgradeNeeded for a newer schema, StoreDamaged, ReadOnly or StoreBusy.
     """
     path = database_path(workspace)
-    with translated(path):
+    with translated(path), translated_files(path):
         if to_write:
             raw = connect(path, "FULL", may_create=True)
             list(raw.execute(f"PRAGMA cache_size = {-CACHE_KIB}"))

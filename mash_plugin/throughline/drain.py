@@ -149,11 +149,12 @@ def _drain_batch(db: "Database", workspace: str, names: Sequence[str]) -> Draine
                 stored.append((name, entry))
         failpoint("before_drain_commit")
     failpoint("after_drain_commit")
-    for name, entry in stored:
-        if entry.replaces_session:
-            queue.note_stored(workspace, entry)
-        failpoint("before_queue_remove")
-        queue.remove(workspace, name)
+    with queue.told(os.path.join(workspace, queue.FOLDER), "everything in it is stored"):
+        for name, entry in stored:
+            if entry.replaces_session:
+                queue.note_stored(workspace, entry)
+            failpoint("before_queue_remove")
+            queue.remove(workspace, name)
     return total
 
 

@@ -152,25 +152,25 @@ def digests(artifacts: Iterable[Artifact]) -> dict[str, str]:
 
 
 @contextmanager
-def told(place: str) -> Iterator[None]:
-    """Turn errors of the file system into ours: nothing was queued."""
+def told(place: str, outcome: str = "nothing was queued") -> Iterator[None]:
+    """Turn errors of the file system into ours, which say what came of the work."""
     try:
         yield
     except OSError as error:
-        raise _fault(place, error) from error
+        raise _fault(place, error, outcome) from error
 
 
-def _fault(place: str, error: OSError) -> MashError:
+def _fault(place: str, error: OSError, outcome: str) -> MashError:
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return DiskFull(
-            f"The disk is full at {place}; nothing was queued. Free some space and run it again."
+            f"The disk is full at {place}; {outcome}. Free some space and run it again."
         )
     if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
         return ReadOnly(
-            f"{place} cannot be written ({error.strerror}); nothing was queued."
+            f"{place} cannot be written ({error.strerror}); {outcome}."
             " Name a workspace that this user may write (--workspace)."
         )
-    return Internal(f"{place}: {error.strerror or error}; nothing was queued.")
+    return Internal(f"{place}: {error.strerror or error}; {outcome}.")
 
 
 def _write(folder: str, name: str, data: bytes, *, must_last: bool) -> None:
@@ -193,7 +193,12 @@ def _write(folder: str, name: str, data: bytes, *, must_last: bool) -> None:
             os.unlink(temporary)
         raise
     if must_last:
-        sync_folder(folder)
+        try:
+            sync_folder(folder)
+        except OSError:  # who is told that nothing was queued must find nothing
+            with suppress(OSError):
+                os.unlink(os.path.join(folder, name))
+            raise
 
 
 def _of_session(workspace: str, entry: Entry) -> list[str]:

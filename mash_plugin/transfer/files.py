@@ -74,7 +74,12 @@ def new_file(path: str) -> Iterator[BinaryIO]:
                 with suppress(OSError):
                     os.unlink(part)
                 raise
-            sync_folder(folder)
+            try:
+                sync_folder(folder)
+            except OSError:  # who is told that it failed must find nothing
+                with suppress(OSError):
+                    os.unlink(path)
+                raise
         finally:
             os.close(fd)
 
@@ -132,4 +137,5 @@ def _give_name(part: str, path: str) -> None:
         _refuse_taken(path)
         os.rename(part, path)
         return
-    os.unlink(part)
+    with suppress(OSError):  # the next export writes over it
+        os.unlink(part)
