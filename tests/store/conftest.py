@@ -8,7 +8,8 @@ from mash_plugin.paths import Paths
 from mash_plugin.store import connect
 from mash_plugin.store.open import open_store
 from mash_plugin.store.sqlite import Database
-from tests.store.faulty_vfs import FaultyVFS, faulty_vfs
+from tests.crash.faults import Faults
+from tests.crash.watched import faulty_vfs
 from tests.store.saving import NOW, paths_in
 
 
@@ -18,7 +19,7 @@ def paths(tmp_path: Path) -> Paths:
 
 
 @pytest.fixture
-def faults() -> Iterator[FaultyVFS]:
+def faults() -> Iterator[Faults]:
     with faulty_vfs() as vfs:
         yield vfs
 

@@ -11,8 +11,8 @@ from mash_plugin.errors import DiskFull, Internal, LocalFailure, StoreDamaged, U
 from mash_plugin.paths import Paths
 from mash_plugin.store import backup
 from mash_plugin.store.sqlite import Database
+from tests.crash.faults import Faults
 from tests.store.conftest import opened
-from tests.store.faulty_vfs import FaultyVFS
 from tests.store.saving import DAY, NOW, mode, save, saved
 
 
@@ -66,7 +66,7 @@ def test_a_backup_beside_writers_is_one_moment(paths: Paths) -> None:
 
 @pytest.mark.parametrize("site", ["xWrite", "xSync"])
 def test_a_fault_at_any_call_leaves_no_file_and_keeps_the_old_ones(
-    faults: FaultyVFS, paths: Paths, site: str
+    faults: Faults, paths: Paths, site: str
 ) -> None:
     with opened(paths) as store:
         save(store, 1)

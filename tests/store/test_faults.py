@@ -15,8 +15,8 @@ from mash_plugin.paths import Paths
 from mash_plugin.store.backup import quick_check
 from mash_plugin.store.open import open_store
 from mash_plugin.store.sqlite import Database
+from tests.crash.faults import Faults
 from tests.store.conftest import finish_check, opened
-from tests.store.faulty_vfs import FaultyVFS
 from tests.store.saving import NOW, paths_in, save, saved
 
 FSYNC, WRITE, FULL = apsw.SQLITE_IOERR_FSYNC, apsw.SQLITE_IOERR_WRITE, apsw.SQLITE_FULL
@@ -58,7 +58,7 @@ def try_saving(store: Database, numbers: range) -> Claims:
 
 
 def sweep(
-    faults: FaultyVFS, paths: Paths, site: str, code: int, *, is_lasting: bool
+    faults: Faults, paths: Paths, site: str, code: int, *, is_lasting: bool
 ) -> list[tuple[Claims, set[int]]]:
     """Fail each call in turn; the claims, and what a process without faults finds after it."""
     outcomes = []
@@ -97,7 +97,7 @@ def abandon(store: Database) -> None:
 @pytest.mark.spec("R-183")
 @pytest.mark.row(31)
 def test_no_write_that_was_acknowledged_is_lost_and_none_that_was_refused_is_there(
-    faults: FaultyVFS, paths: Paths, site: str, code: int, is_lasting: bool
+    faults: Faults, paths: Paths, site: str, code: int, is_lasting: bool
 ) -> None:
     outcomes = sweep(faults, paths, site, code, is_lasting=is_lasting)
     assert len(outcomes) > 4
@@ -110,7 +110,7 @@ def test_no_write_that_was_acknowledged_is_lost_and_none_that_was_refused_is_the
 
 @pytest.mark.row(31)
 def test_a_failed_fsync_of_a_commit_is_an_unknown_outcome_and_stops_writing(
-    faults: FaultyVFS, paths: Paths
+    faults: Faults, paths: Paths
 ) -> None:
     store = open_store(paths, NOW)
     save(store, 1)
@@ -134,7 +134,7 @@ def test_a_failed_fsync_of_a_commit_is_an_unknown_outcome_and_stops_writing(
 
 
 @pytest.mark.row(31)
-def test_a_failed_write_does_not_stop_the_next_one(faults: FaultyVFS, paths: Paths) -> None:
+def test_a_failed_write_does_not_stop_the_next_one(faults: Faults, paths: Paths) -> None:
     with opened(paths) as store:
         save(store, 1)
         faults.arm("xWrite", 1, WRITE)
@@ -168,7 +168,7 @@ def test_a_damaged_page_met_by_a_reader_stops_writing(paths: Paths) -> None:
 @pytest.mark.parametrize("site", ["xOpen", "xWrite", "xSync", "xRead"])
 @pytest.mark.row(31)
 def test_a_fault_at_any_call_of_the_first_opening_leaves_no_half_made_store(
-    faults: FaultyVFS, paths: Paths, site: str
+    faults: Faults, paths: Paths, site: str
 ) -> None:
     for at in range(1, 500):
         shutil.rmtree(paths.data, ignore_errors=True)
@@ -193,7 +193,7 @@ def remains() -> set[str]:
 
 
 @pytest.mark.row(32)
-def test_a_full_disk_at_a_checkpoint_spends_the_reserve(faults: FaultyVFS, paths: Paths) -> None:
+def test_a_full_disk_at_a_checkpoint_spends_the_reserve(faults: Faults, paths: Paths) -> None:
     with opened(paths) as store:
         save(store, 1)
         faults.arm("xWrite", 1, FULL)

@@ -13,7 +13,7 @@ import pytest
 from mash_plugin.errors import LocalFailure, UpgradeNeeded
 from mash_plugin.store.migrate import migrate, schema_number
 from mash_plugin.store.sqlite import Database
-from tests.store.faulty_vfs import FaultyVFS
+from tests.crash.faults import Faults
 
 ONE = "CREATE TABLE t (x TEXT); CREATE VIRTUAL TABLE f USING fts5(x, content='t');"
 TWO = (
@@ -49,7 +49,7 @@ def schema_of(path: Path) -> int:
 @pytest.mark.parametrize("site", ["xWrite", "xSync", "xRead"])
 @pytest.mark.row(35)
 def test_a_migration_cut_at_any_call_leaves_the_old_or_the_new_schema(
-    faults: FaultyVFS, tmp_path: Path, site: str
+    faults: Faults, tmp_path: Path, site: str
 ) -> None:
     old = old_file(tmp_path / "old.db")
     seen = set()

@@ -21,8 +21,8 @@ from mash_plugin.store.forgotten import scrub_deleted
 from mash_plugin.store.scrub import zero_gaps
 from mash_plugin.store.sqlite import Database
 from tests.conftest import Json, Memory
+from tests.crash.faults import Faults
 from tests.store.conftest import opened
-from tests.store.faulty_vfs import FaultyVFS
 from tests.store.saving import save
 from tests.support.bytes_left import files_with, word
 from tests.support.daemons import Place
@@ -240,7 +240,7 @@ def test_a_backup_holds_nothing_of_the_gaps_even_before_the_scrubbing(paths: Pat
 @pytest.mark.spec("R-052")
 @pytest.mark.parametrize("site", ["xWrite", "xSync"])
 def test_a_full_disk_while_scrubbing_fails_no_forget_and_is_made_good(
-    faults: FaultyVFS, memory: Memory, home: Paths, monkeypatch: pytest.MonkeyPatch, site: str
+    faults: Faults, memory: Memory, home: Paths, monkeypatch: pytest.MonkeyPatch, site: str
 ) -> None:
     chat(memory, "s-1", 2)
     made = memory.record(request_of("s-1/0", "s-1"))

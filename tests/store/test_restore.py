@@ -15,8 +15,8 @@ from mash_plugin.store.checks import store_report
 from mash_plugin.store.forgotten import mark_chats
 from mash_plugin.store.open import open_store
 from mash_plugin.store.restore import restore
+from tests.crash.faults import Faults
 from tests.store.conftest import opened
-from tests.store.faulty_vfs import FaultyVFS
 from tests.store.saving import DAY, NOW, mode, save, saved
 
 
@@ -109,7 +109,7 @@ def test_a_bad_or_absent_backup_changes_nothing(paths: Paths, made: backup.Backu
 
 @pytest.mark.parametrize("site", ["xWrite", "xSync"])
 def test_a_fault_at_any_call_leaves_the_former_store_in_its_place(
-    faults: FaultyVFS, paths: Paths, made: backup.Backup, site: str
+    faults: Faults, paths: Paths, made: backup.Backup, site: str
 ) -> None:
     before = Path(paths.store).read_bytes()
     for at in range(1, 500):

@@ -3,7 +3,7 @@
 import gzip
 import hashlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -49,21 +49,17 @@ def a_memory(root: Path, prefix: str = "i") -> Iterator[Memory]:
     home = find_paths({"MASH_HOME": str(root / "mash")})
     (root / "claude").mkdir(parents=True, exist_ok=True)
     (root / "codex").mkdir(exist_ok=True)
-    store, chats = open_store(home, NOW), open_chats(home)
-    index = ChatIndex(
-        chats,
-        lambda: [("claude-code", str(root / "claude")), ("codex", str(root / "codex"))],
-        is_forgotten=forgotten_test(store),
-    )
-    ids = count(1)
-    call = Call(store, index, Settings(), NOW, lambda: f"{prefix}{next(ids):031}", Windows())
-    made = Memory(call, Clock(), root / "claude", root / "codex", root / "projects")
-    made.on_wait(lambda _seconds: None)
-    try:
+    with closing(open_store(home, NOW)) as store, closing(open_chats(home)) as chats:
+        index = ChatIndex(
+            chats,
+            lambda: [("claude-code", str(root / "claude")), ("codex", str(root / "codex"))],
+            is_forgotten=forgotten_test(store),
+        )
+        ids = count(1)
+        call = Call(store, index, Settings(), NOW, lambda: f"{prefix}{next(ids):031}", Windows())
+        made = Memory(call, Clock(), root / "claude", root / "codex", root / "projects")
+        made.on_wait(lambda _seconds: None)
         yield made
-    finally:
-        store.close()
-        chats.close()
 
 
 @pytest.fixture

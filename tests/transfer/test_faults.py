@@ -10,7 +10,8 @@ from mash_plugin.errors import InvalidState, LocalFailure
 from mash_plugin.transfer.export import Wanted, export_store
 from mash_plugin.transfer.meter import Meter
 from tests.conftest import Memory
-from tests.store.faulty_vfs import FaultyVFS, faulty_vfs
+from tests.crash.faults import Faults
+from tests.crash.watched import faulty_vfs
 from tests.transfer.conftest import (
     Json,
     a_memory,
@@ -28,7 +29,7 @@ STEP = 3
 
 
 @pytest.fixture
-def faults() -> Iterator[FaultyVFS]:
+def faults() -> Iterator[Faults]:
     with faulty_vfs() as vfs:
         yield vfs
 
@@ -36,7 +37,7 @@ def faults() -> Iterator[FaultyVFS]:
 @pytest.mark.spec("R-161")
 @pytest.mark.parametrize("site", ["xWrite", "xSync"])
 def test_a_fault_at_any_call_of_an_import_leaves_nothing_or_all(
-    memory: Memory, told: Json, tmp_path: Path, faults: FaultyVFS, site: str
+    memory: Memory, told: Json, tmp_path: Path, faults: Faults, site: str
 ) -> None:
     file = tmp_path / "export"
     export(memory, file)

@@ -1,0 +1,23 @@
+"""A call of the disk fails: what was refused is not there, what was acknowledged is, once."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.crash import failing, power
+from tests.crash.all_work import WORK
+
+EACH = 2
+"""Calls of each kind, for each piece of work; `scripts/soak crash` tries all."""
+SEED = 1
+
+
+# SQLite passes over some failures, as it may; apsw tells of them all the same.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.spec("R-183")
+@pytest.mark.parametrize("work", WORK)
+def test_no_failing_call_makes_a_false_claim_or_leaves_half(work: str, tmp_path: Path) -> None:
+    with power.a_place(tmp_path) as folder:
+        recorded = power.record(WORK[work](folder))
+        for failure in failing.FAILURES.values():
+            failing.fail(recorded, failure, failing.some_calls(recorded, failure, EACH, SEED))
