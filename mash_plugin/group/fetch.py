@@ -60,7 +60,7 @@ def in_order(rows: Iterable[Row], now: int) -> list[GroupRecord]:
 def _record(row: Row, now: int) -> GroupRecord | None:
     record_id, node_id, owner, kind, recorded_at, confirmations, strong, weak, *wording = row
     revision = revision_of(kind, wording, ())
-    if revision is None or not (_ID.fullmatch(record_id) and _ID.fullmatch(node_id)):
+    if revision is None or not all(map(_ID.fullmatch, (record_id, node_id, owner))):
         return None
     body = revision.body
     if body.review != "established" or body.is_retired:

@@ -124,7 +124,7 @@ def record_line(record: Mapping[str, Any]) -> str:
     That of somebody else says whose it is first, and last the node that get_record reads it from.
     """
     fields: dict[str, object] = {"date": _day(record.get("recorded_at"))}
-    labels = record_labels(record)
+    labels = _line_labels(record)
     if labels:
         fields["label"] = ", ".join(labels)
     kind, statement = clean(str(record.get("kind", ""))), clean(str(record.get("statement", "")))
@@ -141,8 +141,6 @@ def record_line(record: Mapping[str, Any]) -> str:
 def record_labels(record: Mapping[str, Any]) -> list[str]:
     """What a reader must know about the standing of a record, in words."""
     labels = []
-    if "node_id" in record:
-        labels.append(f"from {shorten(clean(str(record.get('owner'))), OWNER_CHARACTERS)}")
     if record.get("decided_by") == "agent":
         labels.append("agent decision")
     if record.get("status") == "candidate" or record.get("review") == "candidate":
@@ -150,6 +148,14 @@ def record_labels(record: Mapping[str, Any]) -> list[str]:
     if record.get("state") == "proposed":
         labels.append("proposed")
     return labels
+
+
+def _line_labels(record: Mapping[str, Any]) -> list[str]:
+    """Whose record it is, where it is not this person's, and its standing."""
+    if "node_id" not in record:
+        return record_labels(record)
+    owner = shorten(clean(str(record.get("owner"))), OWNER_CHARACTERS)
+    return [f"from {owner}", *record_labels(record)]
 
 
 def chat_line(chat: ChatHint) -> str:
@@ -176,7 +182,7 @@ def _zone(records: Iterable[Mapping[str, Any]]) -> str:
 def _block(lead: str, records: Iterable[Mapping[str, Any]], budget: int) -> str:
     shown = list(records)
     lines = fit_lines([record_line(record) for record in shown], budget)
-    has_label = any(map(record_labels, shown))
+    has_label = any(map(_line_labels, shown))
     caution = f"{lead}; a label is no approval." if has_label else f"{lead}."
     return "\n".join((caution, *lines)) if lines else ""
 

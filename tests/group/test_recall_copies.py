@@ -151,6 +151,12 @@ def test_the_owner_is_the_login_whatever_its_rows_say(group, publish):
     assert [one.owner for one in fetched(group)] == ["anna"]
 
 
+def test_a_name_that_is_no_members_is_told_nowhere(group, publish):
+    publish("fine")
+    group.run("UPDATE members SET member = 'anna, agent decision' WHERE member = 'anna'")
+    assert fetched(group) == []
+
+
 def test_what_was_looked_for_is_fetched_and_stays_fresh(group, publish, machine):
     publish("first")
     assert machine.look() is None

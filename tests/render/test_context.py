@@ -6,8 +6,16 @@ from pathlib import Path
 import pytest
 
 from mash_plugin.render import context, notes
-from mash_plugin.render.context import ChatHint
-from mash_plugin.render.text import clean, fit_lines, json_line, local_date, shorten, shown_bytes
+from mash_plugin.render.context import ChatHint, FromGroup
+from mash_plugin.render.text import (
+    ago,
+    clean,
+    fit_lines,
+    json_line,
+    local_date,
+    shorten,
+    shown_bytes,
+)
 
 EXPECTED = Path(__file__).parent / "expected"
 SESSION = "0b1f2c3d-aaaa-4bbb-8ccc-123456789abc"
@@ -74,6 +82,44 @@ def test_personal_preferences_stand_in_a_block_of_their_own():
         }
     ]
     assert context.session_start([], own, [], "", TOOLS) == _expected("personal")
+
+
+OF_GROUP = [
+    {**RECORDS[0], "id": "g-1", "node_id": "n-1", "owner": "alice"},
+    {**RECORDS[1], "id": "g-2", "node_id": "n-2", "owner": "bo\u202eb"},
+]
+
+
+def test_records_of_the_group_stand_below_ones_own_under_their_names_with_the_age():
+    group = FromGroup(OF_GROUP, 3 * 3_600_000)
+    shown = context.session_start(RECORDS[:1], [], [], "", TOOLS, (), group)
+    assert shown == _expected("group")
+
+
+def test_records_of_the_group_are_the_first_to_go_where_there_is_no_room():
+    group = FromGroup(OF_GROUP, 0)
+    long_note = "n" * 8_000
+    text = context.session_start(RECORDS, [], CHATS, long_note, TOOLS, (), group)
+    assert "From others" not in text
+    assert "r-person" in text
+    assert "codex-1" in text
+    assert long_note in text
+
+
+@pytest.mark.parametrize(
+    ("age_ms", "told"),
+    [
+        (-5, "under a minute"),
+        (59_999, "under a minute"),
+        (60_000, "1 min"),
+        (3_599_999, "59 min"),
+        (3_600_000, "1 h"),
+        (172_799_999, "47 h"),
+        (172_800_000, "2 days"),
+    ],
+)
+def test_an_age_is_told_in_its_largest_unit(age_ms, told):
+    assert ago(age_ms) == told
 
 
 def test_without_anything_there_is_no_text():
