@@ -15,7 +15,6 @@ from markupsafe import Markup
 from mash_plugin.dashboard import labels
 from mash_plugin.dashboard.place import Place
 from mash_plugin.render.text import local_date, seen
-from mash_plugin.wording import counted
 
 DIGITS = 18
 """Of the largest number that an address may name: it fits where JSON and SQLite keep it."""
@@ -48,7 +47,7 @@ def _environment(compiled: str) -> Environment:
         lstrip_blocks=True,
         finalize=_finalize,
     )
-    environment.globals |= {"labels": labels, "counted": counted}
+    environment.globals |= {"labels": labels, "counted": _counted}
     environment.filters |= {"day": _day, "moment": _moment, "many": _many, "kb": _size}
     return environment
 
@@ -77,6 +76,10 @@ def _day(at_ms: int | None) -> Markup:
 
 def _many(number: int) -> str:
     return f"{number:,}"
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def _size(number: int) -> str:
