@@ -1,6 +1,7 @@
 """Where a Postgres server is and how it is reached: never with a password that others can see."""
 
 import os
+import re
 import stat
 from collections.abc import Mapping
 from ipaddress import ip_address
@@ -95,7 +96,7 @@ def connection_options(
         mode = options.get("sslmode") or environ.get("PGSSLMODE") or "verify-full"
         if mode != "verify-full":
             raise InvalidArgument(
-                f"sslmode={mode} does not prove which server {options['host']} is;"
+                f"sslmode={_plain(mode)} does not prove which server {_plain(options['host'])} is;"
                 " use sslmode=verify-full with sslrootcert=FILE."
             )
         options["sslmode"] = mode
@@ -110,7 +111,14 @@ def connection_options(
 def place_of(options: Mapping[str, str]) -> str:
     """The server and database of a connection, without its password."""
     host = options.get("host") or options.get("hostaddr") or "the local socket"
-    return f"Postgres at {host}, database {options.get('dbname') or 'of the login'}"
+    database = options.get("dbname") or "of the login"
+    return f"Postgres at {_plain(host)}, database {_plain(database)}"
+
+
+def _plain(name: str) -> str:
+    """The name as it may be shown: where the two forms were mixed up, it may hold the password."""
+    parts = (re.fullmatch(r"@?[\w /.%+-]*|[0-9A-Fa-f:.%]*", part) for part in name.split(","))
+    return name if all(parts) else "(unreadable)"
 
 
 def _pinned(schema: str, statement_ms: int, *, is_read_only: bool) -> dict[str, str]:

@@ -13,6 +13,7 @@ from mash_plugin.chats.project import Project
 from mash_plugin.chats.switches import is_denied
 from mash_plugin.errors import InvalidArgument, InvalidCursor
 from mash_plugin.group import cursor
+from mash_plugin.postgres.dsn import place_of
 from mash_plugin.privacy.credentials import credential_kind
 from mash_plugin.privacy.spans import PRIVATE_MARK, split_private
 from mash_plugin.protocol import validate
@@ -104,3 +105,15 @@ def test_a_cursor_that_somebody_made_is_refused_whatever_it_holds(fields):
 def test_no_more_objects_are_read_from_a_line_than_crashes_leave_there():
     assert parse_objects(b'{"a":1}{"a":2}') == [{"a": 1}, {"a": 2}]
     assert len(parse_objects(b"{}" * 10_000)) == MOST_ON_A_LINE
+
+
+def test_a_connection_string_of_two_forms_is_refused_without_its_password():
+    mixed = "postgresql://password='h7nterPass93' ?sslmode=require"
+    with pytest.raises(InvalidArgument, match="which server .unreadable. is") as caught:
+        connection_options(mixed, {}, is_read_only=True)
+    assert "h7nterPass93" not in caught.value.message
+
+
+def test_a_place_is_told_by_plain_names_alone():
+    assert place_of({"host": "::1,db.example"}).startswith("Postgres at ::1,db.example, ")
+    assert place_of({"host": "@abstract", "dbname": "/:h7nterPass93"}).endswith("(unreadable)")
