@@ -17,8 +17,8 @@ from pathlib import Path
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
 LONGEST_INPUT = 1 << 16
-LONGEST_S = 30
-"""For one input: libFuzzer tells of a slower one as of a fault."""
+LONGEST_S = 120
+"""For one input, the first of which import what they need: a slower one is told as a fault."""
 LATE_S = 240
 """Over its time, after which it is told where this process is."""
 MOST_MB = 3_000

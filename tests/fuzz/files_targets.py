@@ -32,12 +32,13 @@ def exports(draw: DrawFn) -> bytes:
     rows = [orjson.loads(line) for line in source][:-1]
     for _ in range(draw(st.integers(0, 3))):
         at = draw(st.integers(0, len(rows) - 1))
-        match draw(st.sampled_from(("spoil", "spoil", "spoil", "value", "remove", "twice"))):
+        match draw(st.sampled_from(("spoil", "spoil", "value", "value", "remove", "twice"))):
             case "spoil":
                 rows[at] = draw(spoilt([rows[at]]))
             case "value" if isinstance(rows[at], dict) and len(rows[at]) > 1:
                 key = draw(st.sampled_from(list(rows[at])[1:]))
-                rows[at][key] = draw(texts() | st.integers(0, 1 << 63) | st.none())
+                numbers = st.sampled_from((-1, (1 << 63) - 1, 1 << 63, (1 << 64) - 1, 0.5))
+                rows[at][key] = draw(numbers | texts() | st.none())
             case "remove" if len(rows) > 1:
                 del rows[at]
             case _:

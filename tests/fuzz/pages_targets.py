@@ -27,11 +27,24 @@ from tests.fuzz.target import Check, Target
 from tests.hooks_answers.conftest import IDENTITY, Desk, make_repository, open_node
 
 VALUES = (
-    *("decision", "accepted", "person", "1", "0", "-1", "9" * 18, "9" * 19, "٣", "1.r1", "1"),
+    *(
+        "decision",
+        "accepted",
+        "person",
+        "1",
+        "0",
+        "-1",
+        "9" * 18,
+        "9" * 19,
+        "9" * 5_000,
+        "٣",
+        "1.r1",
+        "1",
+    ),
     *(f"repository:{IDENTITY}", "personal", "local_project:/w", "chat:c-1", "nothing:x", ":"),
     *("@record", "claude-code-s-1", "Qdrant", "1.@record", ".", "month", "2026-11-30"),
 )
-OTHERS = ("after", "start", "message", "offset", "days", "since", "page", "record", "stage", "m")
+OTHERS = ("after", "before", "n", "m", "all", "node", "cursor", "after", "before", "n")
 PATHS = ("/memory/@record/json", "/static/dash.css", "/static/%2e%2e%2fserver.py", "//", "/x")
 
 
