@@ -30,8 +30,8 @@ from mash_plugin.store.sqlite import Connection
 LIBRARIES = ("apsw", "click", "google-re2", "mcp", "orjson", "pydantic", "rich", "tomlkit")
 LOG_LINES = 500
 LOG_BYTES = 256 * 1024
-NAMELESS = frozenset({"settings", "projects"})
-"""Categories whose texts name projects or settings: only what kind of finding it is is told."""
+NAMELESS = frozenset({"settings", "projects", "group"})
+"""Categories whose texts name projects, settings or servers: only the kind of finding is told."""
 GROUPS = {
     "records": "kind || ' ' || review || ' ' || state || ' ' || scope_kind",
     "evidence": "purpose || ' ' || author || ' ' || status",

@@ -107,6 +107,20 @@ def test_no_byte_of_the_report_holds_what_was_planted(person: Home) -> None:
         end_processes_of(person.root)
 
 
+def test_nothing_of_a_groups_server_is_told_but_the_kind_of_fault(home: Home) -> None:
+    dsn = home.mash_home / "group.dsn"
+    dsn.write_text("host=127.0.0.1 port=1 dbname=quetzal user=mash_quetzal_m_quetzal")
+    dsn.chmod(0o600)
+    with (home.mash_home / "config.toml").open("a") as config:
+        config.write('\n[group]\ndsn_file = "group.dsn"\n')
+    out = home.root / "report.tar.gz"
+    assert home.mash("bug-report", "--out", str(out)).code == 0
+    files = contents(out)
+    names = {one["name"] for one in json.loads(files["findings.json"])}
+    assert "group-unreachable" in names
+    assert b"quetzal" not in gzip.decompress(out.read_bytes())
+
+
 def test_an_existing_file_is_never_replaced(home: Home) -> None:
     out = home.root / "mine"
     out.write_text("kept")
