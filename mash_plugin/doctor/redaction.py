@@ -13,8 +13,9 @@ from mash_plugin.privacy.credentials import mask
 SYSTEM = ("/usr/", "/bin/", "/opt/", "/lib/", "/etc/", "/proc/", "/dev/", "/nix/store/")
 """Paths that say nothing of a person."""
 OWN_NAMES = frozenset(
-    "bin lib python python3 mash data run backups marketplace group-copies hooks skills envs current"
-    " config.toml records.db chats.db daemon.log daemon.lock s.sock paths.json .mash .local .config share"
+    "bin lib python python3 mash data run backups marketplace group-copies hooks skills envs"
+    " current config.toml records.db chats.db daemon.log daemon.lock s.sock paths.json .mash .local"
+    " .config share"
     " claude codex settings.json".split()
 )
 """Names below our own places that may be shown; others are left out."""
