@@ -14,6 +14,7 @@ from statistics import median
 
 import orjson
 from bench_data import Words, typed_line, write_long_transcript
+from bench_group import group
 from bench_place import EVENTS, IDENTITY, Place
 from bench_publish import publish
 from bench_saving import filled_home, saved_over_mcp, store_bytes, writes_a_second
@@ -405,6 +406,7 @@ ROWS: dict[str, Callable[[Place, int], Iterator[Line]]] = {
     "mask": mask,
     "save": save,
     "publish": publish,
+    "group": group,
     "capture": capture,
     "drain": drain,
     "working": working,
