@@ -13,6 +13,7 @@ from pathlib import Path
 from statistics import median
 
 import orjson
+from bench_dash import dash
 from bench_data import Words, typed_line, write_long_transcript
 from bench_group import group
 from bench_place import EVENTS, IDENTITY, Place
@@ -410,4 +411,5 @@ ROWS: dict[str, Callable[[Place, int], Iterator[Line]]] = {
     "capture": capture,
     "drain": drain,
     "working": working,
+    "dash": dash,
 }
