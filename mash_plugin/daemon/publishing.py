@@ -42,7 +42,8 @@ class Publishing:
         self._changed = threading.Condition()
         self._asked = self._begun = self._ended = 0
         """Attempts that were asked for, and that were begun and ended since."""
-        self._how: dict[str, bool] = {}
+        self._how = {"again": True}
+        """Of the next attempt; the first one tries again what an earlier daemon set aside."""
         self._is_closed = self._is_working = False
         self._failures = 0
         self._failure: Json | None = None

@@ -98,7 +98,7 @@ def _queues(machine: Machine, db: Connection) -> Iterator[Finding]:
     if unsent:
         text = f"{counted(unsent, 'record')} waiting for more than a day to be published"
         why = "the group does not see them yet; the daemon sends them when it runs"
-        yield Finding("publication-backlog", "warning", text, why, "mash daemon restart")
+        yield Finding("publication-backlog", "warning", text, why, "mash publish --now")
     failed = len(failed_reviews(db))
     if failed:
         text = f"the review of {counted(failed, 'earlier chat')} failed"

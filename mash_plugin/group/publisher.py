@@ -11,19 +11,18 @@ differ, one side was restored or a commit's reply was lost: then all copies are 
 import os
 import secrets
 import socket
-import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from mash_plugin.digest import sha256_of
 from mash_plugin.errors import InvalidState, MashError, StoreBusy
+from mash_plugin.group.comparison import compare, let_others_run
 from mash_plugin.group.publication import TABLES, Copy, Rules, Withheld
 from mash_plugin.group.session import SQL_FOLDER, open_group
 from mash_plugin.memory.call import Call
 from mash_plugin.paths import Paths
 from mash_plugin.store import publication
-from mash_plugin.store.connect import Connection
 from mash_plugin.store.failpoint import failpoint
 from mash_plugin.store.publication import Membership, Waiting
 from mash_plugin.store.queries import load
@@ -135,7 +134,7 @@ class Publisher:
         with call.store.reading() as local:
             rules = Rules(call, local).fingerprint(local)
         if (joined.published, joined.rules) != (mark, rules):
-            _compare(db, call, node_id, self._should_stop)
+            compare(db, call, node_id, self._should_stop)
             if not self._should_stop():
                 with call.store.writing() as local:
                     publication.remember(local, joined._replace(published=mark, rules=rules))
@@ -156,8 +155,8 @@ class Publisher:
             if not take_over:
                 raise InvalidState(
                     f"{db.place}: node {node_id} was last published from another folder or"
-                    " machine. If this store was moved here: `mash publish --now --take-over`. If"
-                    " it is a copy, let one of the two publish: `mash group leave` in the other."
+                    " machine. If this store was moved here: `mash publish --now --take-over`."
+                    " If it is a copy, only one can publish: `mash group leave --keep` here."
                 )
             db.run(SQL.move, key)
         return str(mark)
@@ -249,7 +248,7 @@ def _next_changes(call: Call) -> list[Change]:
         for note in publication.waiting(local, BATCH):
             if size >= BATCH_BYTES:
                 break
-            _let_others_run()
+            let_others_run()
             found = rules.copy_of(local, note.record_id)
             if isinstance(found, Withheld):
                 changes.append(Change(note, None, found.why))
@@ -270,46 +269,6 @@ def _note(call: Call, changes: Sequence[Change], mark: str) -> None:
             if change.failure is not None:
                 publication.set_aside(local, change.note, change.failure)
         publication.remember(local, joined._replace(published=mark, published_at=call.now))
-
-
-def _compare(
-    db: "GroupDatabase", call: Call, node_id: str, should_stop: Callable[[], bool]
-) -> None:
-    """Let all records wait of which the group holds something else than it should."""
-    with call.store.writing() as local:
-        publication.retry_set_aside(local)
-    after, is_done = "", False
-    while not is_done and not should_stop():
-        page = {"node_id": node_id, "after": after, "count": BATCH}
-        there = {str(record): str(digest) for record, digest in db.all(SQL.digests, page)}
-        with call.store.reading() as local:
-            ids = publication.ids_after(local, after, BATCH)
-            # Both pages count as far as the one that ends first.
-            ends = [max(full) for full in (ids, there) if len(full) == BATCH]
-            after, is_done = min(ends, default=""), not ends
-            rules = Rules(call, local)
-            asked = [one for one in ids if is_done or one <= after]
-            differing = [one for one in asked if _differs(rules, local, one, there.get(one))]
-        gone = there.keys() - set(asked)
-        differing += [one for one in gone if is_done or one <= after]
-        if differing:
-            with call.store.writing() as local:
-                publication.queue(local, differing, call.now)
-
-
-def _differs(rules: Rules, local: Connection, record_id: str, there: str | None) -> bool:
-    """Whether the group holds something else of a record than it should, or may."""
-    if there is None:
-        # Also of what is withheld for its texts, so that the status tells of it.
-        return rules.is_wanted(local, record_id)
-    _let_others_run()
-    found = rules.copy_of(local, record_id)
-    return not isinstance(found, Copy) or found.digest != there
-
-
-def _let_others_run() -> None:
-    """Hand on the interpreter, which a hook's answer would else wait for, 5 ms at a time."""
-    time.sleep(0)
 
 
 def _refusal(error: MashError) -> tuple[str, str | None]:
