@@ -44,6 +44,8 @@ VALUES = (
     *(f"repository:{IDENTITY}", "personal", "local_project:/w", "chat:c-1", "nothing:x", ":"),
     *("@record", "claude-code-s-1", "Qdrant", "1.@record", ".", "month", "2026-11-30"),
 )
+PLACES = ("n", "before", "after")
+NUMBERS = ("0", "-1", "9" * 18, "9" * 19, "9" * 5_000, "%D9%A3", "1_0", "%201", "1.@record", "1e3")
 OTHERS = ("after", "before", "n", "m", "all", "node", "cursor", "after", "before", "n")
 PATHS = ("/memory/@record/json", "/static/dash.css", "/static/%2e%2e%2fserver.py", "//", "/x")
 
@@ -55,7 +57,8 @@ def addresses() -> SearchStrategy[bytes]:
     pages = st.sampled_from((*PAGES, *PAGES, *PATHS))
     path = st.builds(_filled, pages, escaped | st.sampled_from(("@record", "claude-code-s-1")))
     pair = st.builds("{}={}".format, st.sampled_from((*NAMES, *OTHERS)), escaped)
-    query = st.lists(pair, max_size=4).map("&".join)
+    numbered = st.builds("{}={}".format, st.sampled_from(PLACES), st.sampled_from(NUMBERS))
+    query = st.lists(pair | numbered, max_size=4).map("&".join)
     return st.builds(lambda path, query: f"{path}?{query}".encode(), path, query)
 
 
