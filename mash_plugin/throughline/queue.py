@@ -12,7 +12,14 @@ import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 
-from mash_plugin.errors import DiskFull, Internal, InvalidArgument, MashError, ReadOnly
+from mash_plugin.errors import (
+    DiskFull,
+    Internal,
+    InvalidArgument,
+    MashError,
+    ReadOnly,
+    TooLarge,
+)
 from mash_plugin.store.failpoint import failpoint
 from mash_plugin.syncing import make_folder, sync_folder
 from mash_plugin.throughline.artifacts import Artifact, content_digest, memory_id
@@ -21,6 +28,8 @@ from mash_plugin.throughline.entries import Entry, decoded, encoded
 FOLDER, STORED, SET_ASIDE = "queue", "stored", "set-aside"
 ENDING = ".json"
 LARGEST_ENTRY = 1 << 20
+MOST_WAITING = MOST_STORED = 10_000
+"""More than any schedule leaves between two drains; of sessions long stored the oldest go."""
 TEMPORARY = ".new-"
 
 
@@ -42,11 +51,15 @@ def oldest_pending(workspace: str, agent: str) -> int | None:
 
 
 def put(workspace: str, entry: Entry) -> None:
-    """Queue an entry behind those of its session. Raises DiskFull, ReadOnly: nothing is queued."""
+    """Queue an entry behind those of its session.
+
+    Raises DiskFull, ReadOnly, or TooLarge where nobody drains: nothing is queued.
+    """
     folder = os.path.join(workspace, FOLDER)
     data = encoded(entry)
     with told(folder):
         make_folder(folder)
+        _refuse_full(folder)
         last = max(map(_order, _of_session(workspace, entry)), default=-1)
         order = max(entry.queued_at, last + 1)
         name = f"{_prefix(entry)}{order:015}-{memory_id(data.decode())}{ENDING}"
@@ -138,11 +151,20 @@ def note_stored(workspace: str, entry: Entry) -> None:
 
 
 def clear_leftovers(workspace: str, now: int) -> None:
-    """Remove what writers that were killed an hour ago left behind."""
+    """Remove what writers that were killed an hour ago left behind, and the oldest of `stored/`.
+
+    A session of which nothing is noted any more is queued once more, and recognised by the store.
+    """
     folder = os.path.join(workspace, FOLDER)
     with suppress(OSError):
         for file in os.scandir(folder):
             if file.name.startswith(TEMPORARY) and now / 1000 - file.stat().st_mtime > 3600:
+                os.unlink(file.path)
+    with suppress(OSError):
+        stored = list(os.scandir(os.path.join(folder, STORED)))
+        if len(stored) > MOST_STORED:
+            stored.sort(key=lambda file: file.stat().st_mtime)
+            for file in stored[:-MOST_STORED]:
                 os.unlink(file.path)
 
 
@@ -199,6 +221,15 @@ def _write(folder: str, name: str, data: bytes, *, must_last: bool) -> None:
             with suppress(OSError):
                 os.unlink(os.path.join(folder, name))
             raise
+
+
+def _refuse_full(folder: str) -> None:
+    waiting = sum(name.endswith(ENDING) for name in os.listdir(folder))
+    if waiting >= MOST_WAITING:
+        raise TooLarge(
+            f"{waiting} entries wait in {folder}, which nobody drains; nothing was queued."
+            " Store them with `mash consolidate`, then run it again."
+        )
 
 
 def _of_session(workspace: str, entry: Entry) -> list[str]:

@@ -8,11 +8,12 @@ import sqlite3
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from random import Random
 
 import pytest
 
-from mash_plugin.errors import DiskFull, InvalidArgument
+from mash_plugin.errors import DiskFull, InvalidArgument, TooLarge
 from mash_plugin.store.faults import disk_message
 from mash_plugin.throughline import queue, store
 from mash_plugin.throughline.artifacts import Artifact
@@ -301,6 +302,30 @@ def test_the_store_refusing_one_entry_keeps_it_queued_and_drains_the_others(work
     assert done.out == "consolidate: 3 drained, 0 already stored, 2 failed\n"
     assert "stays queued" in done.err
     assert len(workspace.queued) == 1
+
+
+def test_a_queue_that_nobody_drains_takes_no_more(workspace, monkeypatch):
+    monkeypatch.setattr(queue, "MOST_WAITING", 3)
+    for number in range(3):
+        queue.put(workspace.path, entry(session=f"s{number}"))
+    with pytest.raises(TooLarge, match=r"3 entries wait in .*; nothing was queued.*consolidate"):
+        queue.put(workspace.path, entry(session="one more"))
+    assert len(workspace.queued) == 3
+    workspace.drain()
+    queue.put(workspace.path, entry(session="one more"))
+
+
+def test_of_stored_sessions_the_last_ones_are_noted(workspace, monkeypatch):
+    monkeypatch.setattr(queue, "MOST_STORED", 3)
+    for number in range(5):
+        queue.note_stored(workspace.path, entry(session=f"s{number}"))
+        [noted] = [
+            f for f in Path(workspace.path, "queue/stored").iterdir() if f.stat().st_mtime > 9
+        ]
+        os.utime(noted, (number, number))
+    queue.clear_leftovers(workspace.path, NOW)
+    known = [bool(queue.known_artifacts(workspace.path, AGENT, f"s{n}")) for n in range(5)]
+    assert known == [False, False, True, True, True]
 
 
 def test_a_drain_of_a_workspace_that_does_not_exist_is_an_error_of_usage(workspace):
