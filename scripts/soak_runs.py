@@ -12,6 +12,9 @@ from pathlib import Path
 
 from mash_plugin.backfill.plan import MOST_REVIEWS
 from mash_plugin.paths import find_paths
+from tests.crash import long_run
+from tests.crash.all_work import WORK
+from tests.crash.failing import FAILURES
 from tests.lifecycle.part import run_parts
 from tests.lifecycle.runs import rows_never_taken, table_of
 from tests.support.backfill_place import FAILPOINTS as POINTS
@@ -195,8 +198,30 @@ def throughline(options: Sequence[str]) -> int:
     return 0
 
 
+def crash(options: Sequence[str]) -> int:
+    """Power cuts, failing calls of the disk and killed daemons, in every piece of work in turn.
+
+    Each fault is told with the line that shows it again; 1 when there was any.
+    """
+    parser = argparse.ArgumentParser(prog="scripts/soak crash", description=crash.__doc__)
+    parser.add_argument("--minutes", type=float, default=10, metavar="N", help="begin none after")
+    parser.add_argument("--seed", type=int, default=1, help="the first; each round takes one more")
+    parser.add_argument("--only", choices=long_run.KINDS, help="one kind of crash")
+    parser.add_argument("--work", choices=tuple(WORK), help="one piece of work")
+    parser.add_argument("--failure", choices=tuple(FAILURES), help="one way of a call to fail")
+    parser.add_argument("--number", type=int, metavar="N", help="one cut or call: no rounds")
+    chosen = vars(parser.parse_args(options))
+    until = time.monotonic() + 60 * chosen.pop("minutes")
+    found, faults = long_run.run(long_run.Wanted(**chosen), until)
+    for what, times in sorted(found.items()):
+        print(f"{times:6} {what}")
+    print(f"{len(faults)} faults, from seed {chosen['seed']}")
+    return int(bool(faults))
+
+
 SOAKS: dict[str, Callable[[Sequence[str]], int]] = {
     "backfill": backfill,
+    "crash": crash,
     "lifecycle": lifecycle,
     "migration": migration,
     "publish": publish,
