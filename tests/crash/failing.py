@@ -83,18 +83,34 @@ def some_calls(recorded: Recorded, failure: Failure, most: int, seed: int) -> li
 
 
 def _judge(recorded: Recorded, failure: Failure, at: int) -> str:
-    work, states = recorded.work, recorded.states
-    faults, done, refusal = Faults(), 0, None
+    faults = Faults()
     faults.arm(
-        failure.site, at, failure.code, is_lasting=failure.is_lasting, is_short=failure.is_short
+        failure.site,
+        at,
+        failure.code,
+        is_lasting=failure.is_lasting,
+        is_short=failure.is_short,
     )
-    with watched(work.root, faults=faults):
-        try:
-            for _ in work.run():
-                done += 1
-        except MashError as error:
-            refusal = error
+    with watched(recorded.work.root, faults=faults):
+        done, refusal = run(recorded)
     assert faults.has_failed, "the call was not met"
+    return judge(recorded, done, refusal)
+
+
+def run(recorded: Recorded) -> tuple[int, MashError | None]:
+    """Do the work as far as it goes: how many steps were acknowledged, and what was refused."""
+    done = 0
+    try:
+        for _ in recorded.work.run():
+            done += 1
+    except MashError as error:
+        return done, error
+    return done, None
+
+
+def judge(recorded: Recorded, done: int, refusal: MashError | None) -> str:
+    """Compare what is there with what was claimed, and go on with it to the end."""
+    work, states = recorded.work, recorded.states
     state = work.look(done)
     if work.is_atomic:
         is_unknown = refusal is not None and refusal.details.get("outcome") == "unknown"

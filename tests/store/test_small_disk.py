@@ -1,12 +1,7 @@
-"""A disk that is really full, or really read-only: on small file systems of our own.
-
-Mounting needs root. An ordinary user's run does it as the root of a user namespace.
-"""
+"""A disk that is really full, or really read-only: on small file systems of our own."""
 
 import os
-import shutil
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,33 +17,14 @@ from tests.store.conftest import opened
 from tests.store.saving import NOW, paths_in, save, saved
 from tests.support.migrating import schemas, write_migrations
 from tests.support.schema_fixtures import contents, fixtures, newest, served, unpack
-
-ROOT = Path(__file__).parents[2]
-needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="root-only: mounts a file system")
+from tests.support.small_disk import fill, needs_root, pass_in_a_namespace, small_disk
 
 
 @pytest.fixture
 def disk(tmp_path: Path) -> Iterator[Path]:
     """Four megabytes."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=4m", "mash-test", str(folder)]
-    done = subprocess.run(mount, capture_output=True, text=True, timeout=30)
-    if done.returncode:
-        pytest.skip(f"root-only: this root may not mount ({done.stderr.strip()})")
-    yield folder
-    subprocess.run(["umount", str(folder)], check=True, timeout=30)
-
-
-def fill(disk: Path) -> Path:
-    filler = disk / "filler"
-    with open(filler, "ab", buffering=0) as file:
-        try:
-            while file.write(bytes(4096)) == 4096:
-                pass
-        except OSError:
-            pass
-    return filler
+    with small_disk(tmp_path / "disk", 4) as folder:
+        yield folder
 
 
 def crash(store: Database) -> None:
@@ -200,17 +176,9 @@ def remount(disk: Path, how: str) -> None:
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="the tests above have run as root")
 def test_the_tests_above_pass_in_a_user_namespace(tmp_path: Path) -> None:
-    unshare = shutil.which("unshare")
-    probe = [unshare or "unshare", "-rm", "true"]
-    if not unshare or subprocess.run(probe, capture_output=True, timeout=30).returncode:
-        pytest.skip("root-only: this kernel gives ordinary users no namespaces")
-    command = [unshare, "-rm", sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
-    command += [f"--basetemp={tmp_path / 'inner'}", __file__]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stdout
+    pass_in_a_namespace(__file__, tmp_path)
 
 
-@pytest.mark.row(34)
 def test_a_store_file_without_the_write_bit_is_read(paths: Paths) -> None:
     if os.geteuid() == 0:
         pytest.skip("root writes everything; the read-only file system above stands for it")
