@@ -1,6 +1,9 @@
 """A group and its members on the server, as an administrator makes them at the terminal."""
 
 import os
+import signal
+import subprocess
+import sys
 import threading
 from contextlib import closing
 
@@ -13,6 +16,7 @@ from mash_plugin.group.members import add_member
 from mash_plugin.group.session import open_dsn
 from mash_plugin.postgres.dsn import parsed
 from tests.support.groups import NOW, Group, published
+from tests.support.polling import eventually
 
 
 def admin(person, group, *arguments, **environment):
@@ -275,6 +279,30 @@ def begin_and_break_off(group):
 def test_a_command_that_is_broken_off_leaves_the_server_as_it_was(group):
     with pytest.raises(Interrupted):
         begin_and_break_off(group)
+    assert group.run("SELECT count(*) FROM members") == [(2,)]
+    assert group.run("SELECT 1 FROM pg_roles WHERE rolname = %s", login(group, "half")) == []
+
+
+def test_one_who_breaks_off_an_addition_has_added_nobody(group, person):
+    waits = (
+        "SELECT 1 FROM pg_stat_activity WHERE application_name = 'mash group'"
+        " AND wait_event_type = 'Lock' AND datname = current_database()"
+    )
+    with administering(group.admin_dsn):
+        process = subprocess.Popen(
+            [sys.executable, "-m", "mash_plugin", "group", "add", "half"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env={"PATH": os.environ["PATH"], "MASH_HOME": str(person.home), "MASH_TESTING": "1"},
+        )
+        process.stdin.write(group.admin_dsn.encode())
+        process.stdin.close()
+        eventually(lambda: group.run(waits), "the command does not wait for the other one")
+        process.send_signal(signal.SIGINT)
+        with process.stdout, process.stderr:
+            assert process.wait(30) == 130
+            assert process.stdout.read() == b""
     assert group.run("SELECT count(*) FROM members") == [(2,)]
     assert group.run("SELECT 1 FROM pg_roles WHERE rolname = %s", login(group, "half")) == []
 
