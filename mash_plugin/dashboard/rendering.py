@@ -16,6 +16,8 @@ from mash_plugin.dashboard import labels
 from mash_plugin.dashboard.place import Place
 from mash_plugin.render.text import local_date, seen
 
+BRIEF = 320
+"""Characters of a statement in a list, so that a page of the longest ones stays light."""
 DIGITS = 18
 """Of the largest number that an address may name: it fits where JSON and SQLite keep it."""
 
@@ -49,6 +51,7 @@ def _environment(compiled: str) -> Environment:
     )
     environment.globals |= {"labels": labels, "counted": _counted}
     environment.filters |= {"day": _day, "moment": _moment, "many": _many, "kb": _size}
+    environment.filters |= {"brief": _brief}
     return environment
 
 
@@ -76,6 +79,10 @@ def _day(at_ms: int | None) -> Markup:
 
 def _many(number: int) -> str:
     return f"{number:,}"
+
+
+def _brief(text: str) -> str:
+    return text if len(text) <= BRIEF else f"{text[:BRIEF].rstrip()}…"
 
 
 def _counted(number: int, what: str) -> str:

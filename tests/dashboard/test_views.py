@@ -1,13 +1,18 @@
 """What the dashboard asks of the daemon: filters, counts, cursors, graphs and windows."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from mash_plugin.daemon.browse import view_chat, view_chats
+from mash_plugin.dashboard import memory_pages
+from mash_plugin.dashboard.findings import Findings
+from mash_plugin.dashboard.place import Place
 from mash_plugin.memory import browse
 from mash_plugin.memory.browse import view_days, view_graph, view_records
+from mash_plugin.paths import find_paths
 from mash_plugin.protocol import commands, validate
 from tests.conftest import CHOICE, SHOP, Memory, Shop
 
@@ -142,6 +147,22 @@ def test_a_chat_that_is_left_out_is_not_shown(memory: Memory, shop: Shop, view: 
     page = view("view_records")
     assert (page["records"], page["total"], page["counts"]["scopes"]) == ([], 0, [])
     assert view("view_days", since=0)["days"] == []
+
+
+@pytest.mark.spec("R-165")
+def test_a_page_of_the_longest_statements_stays_light(
+    memory: Memory, shop: Shop, view: View, tmp_path: Path
+) -> None:
+    for number in range(50):
+        memory.established(f"{number} " + "漢字は長い。" * 330)
+    place = Place(
+        lambda method, request: view(method, **request),
+        Findings(list),
+        find_paths({"MASH_HOME": str(tmp_path)}),
+    )
+    page = memory_pages.memory(place, {}, {})
+    assert (page.count("data-row"), page.count("…</a>")) == (50, 50)
+    assert len(page.encode()) < 100_000
 
 
 COUNTED = """
