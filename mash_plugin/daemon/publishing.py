@@ -8,6 +8,7 @@ import os
 import random
 import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 LOOK_EVERY_S = 2.0
 """How long after a change it is published at most, while the server answers."""
+READY_EVERY_S = 0.2
 RULES_EVERY_S = 60.0
 """How often it is asked whether other settings, or a `.mash` file, decide otherwise by now."""
 AGREE_EVERY_S = 15 * 60.0
@@ -35,9 +37,12 @@ Json = dict[str, Any]
 class Publishing:
     """Owns the thread; `look` is its only clock, so that a request can make it due at once."""
 
-    def __init__(self, node: Node, log: Log) -> None:
+    def __init__(self, node: Node, log: Log, is_read: Callable[[], bool]) -> None:
         self._node = node
         self._log = log
+        self._is_read = is_read
+        """Whether all chats have been read: before, a `.mash` file of a clone may not be known."""
+        self._is_ready = False
         self._publisher: Publisher | None = None
         self._changed = threading.Condition()
         self._asked = self._begun = self._ended = 0
@@ -68,7 +73,8 @@ class Publishing:
 
     def is_busy(self) -> bool:
         """Whether something is being published, or waits for a server that answers."""
-        return self._is_working or (self._waiting > 0 and not self._failures)
+        is_to_come = self._asked > self._begun or (self._waiting > 0 and not self._failures)
+        return self._is_working or is_to_come
 
     def state(self) -> Json:
         """How it goes, for people and their programs."""
@@ -77,6 +83,7 @@ class Publishing:
             entered = self._publisher.entered if self._publisher else None
             return {
                 "running": self._is_working,
+                "is_ready": self._is_ready,
                 "attempts": {"asked": self._asked, "ended": self._ended},
                 "group": entered._asdict() if entered else None,
                 "last_failure": self._failure,
@@ -104,12 +111,15 @@ class Publishing:
             except Exception as error:  # the thread's boundary: the next look must go on
                 self._failed(Internal().as_json(), place_of(error))
             with self._changed:
-                if not self._is_closed and self._asked <= self._begun:
-                    self._changed.wait(LOOK_EVERY_S)
+                if not self._is_closed and not (self._is_ready and self._asked > self._begun):
+                    self._changed.wait(LOOK_EVERY_S if self._is_ready else READY_EVERY_S)
 
     def _is_due(self) -> bool:
         """Whether to connect now. Costs a comparison while nothing was saved."""
         now = time.monotonic()
+        self._is_ready = self._is_ready or self._is_read()
+        if not self._is_ready:
+            return False
         if self._asked > self._begun:
             return True
         settings = self._node.settings({})

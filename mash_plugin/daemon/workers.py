@@ -137,7 +137,9 @@ class Workers:
             if self._publishing is None:
                 from mash_plugin.daemon.publishing import Publishing  # most have no group
 
-                self._publishing = Publishing(self._node, self._log)
+                self._publishing = Publishing(
+                    self._node, self._log, lambda: self.index_run.report is not None
+                )
             return self._publishing
 
     def is_busy(self) -> bool:

@@ -12,6 +12,7 @@ import pytest
 
 from mash_plugin.daemon.log import Log
 from mash_plugin.daemon.node import Node
+from mash_plugin.daemon.publishing import Publishing
 from mash_plugin.daemon.workers import Workers
 from mash_plugin.paths import Paths
 from mash_plugin.store.backup import newest_good
@@ -172,6 +173,22 @@ def test_without_a_group_no_thread_is_begun(home: Paths) -> None:
     assert workers._publishing is None
     assert not [one for one in threading.enumerate() if one.name == "publishing"]
     workers.close()
+    node.close()
+
+
+def test_nothing_is_published_before_all_chats_are_read(home: Paths, group: Group) -> None:
+    for folder in (home.run, Path(home.config_file).parent):
+        Path(folder).mkdir(parents=True, exist_ok=True)
+    Path(home.config_file).write_text(f'[group]\ndsn_file = "{group.dsn_file("anna")}"\n')
+    node, is_read = Node(home, NOW, {}), threading.Event()
+    publishing = Publishing(node, Log(home.log), is_read.is_set)
+    publishing.ask(take_over=False, again=False)
+    assert not publishing._is_due()
+    assert publishing.is_busy()
+    assert group.run("SELECT 1 FROM nodes") == []
+    is_read.set()
+    eventually(lambda: group.run("SELECT 1 FROM nodes"), "it has not begun to publish")
+    publishing.close()
     node.close()
 
 

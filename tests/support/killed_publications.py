@@ -126,6 +126,10 @@ class Member:
         with suppress(MashError):
             self.place.call("publish_now", {}, start=False)
 
+    def get_ready(self) -> None:
+        """Wait until its chats are read, before which nothing is published."""
+        eventually(lambda: self._status().get("is_ready"), "it has not read its chats")
+
     def settle(self) -> Json:
         """Publish until nothing waits; the status."""
         self.start()
@@ -167,6 +171,8 @@ def kill_publications(
             point = FAILPOINTS[number // 2 % 2] if number % 2 else None
             if point:
                 member.restart(MASH_FAILPOINT=f"{point}:kill")
+            else:
+                member.get_ready()
             for _ in range(chance.randint(1, 4)):
                 member.change(chance, number)
             member.create(f"The last of {number}.")  # a forgotten one may leave nothing to publish
