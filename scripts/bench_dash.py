@@ -45,6 +45,7 @@ class Dash(NamedTuple):
         body = answer.read(1)
         took = (time.perf_counter() - began) * 1000
         body += answer.read()
+        self.connection.close()  # one that is silent for long would be closed at any moment
         assert (answer.status, f"<h1>{title}".encode() in body) == (200, True), (path, body[:500])
         return took, len(body)
 
