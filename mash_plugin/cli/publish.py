@@ -85,6 +85,8 @@ def _rows(told: Json) -> list[tuple[str, str]]:
     if told["oldest_at"]:
         waiting += f", since {local_date(told['oldest_at'])}"
     rows.append(("Publishes", _chosen(told["publishes"])))
+    if told.get("is_ready") is False:
+        waiting += ", until all chats are read"
     rows.append(("Waiting", waiting))
     rows.append(("Stay here", counted(told["set_aside"], "record")))
     last = told["last_published_at"]
