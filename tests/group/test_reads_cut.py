@@ -93,15 +93,22 @@ def test_a_server_that_says_nothing_more_is_given_up(ask: Asking, group: Group) 
     assert ask() == 1
 
 
+def test_whoever_waits_in_a_kept_connection_is_woken(ask: Asking, group: Group) -> None:
+    with stopped(group.server):
+        ask.refused()
+        eventually(
+            lambda: not [t for t in threading.enumerate() if t.name == "group-deadline"],
+            "a thread still waits for the server that says nothing",
+            timeout_s=30,
+        )
+    assert ask() == 1
+
+
 def test_many_who_ask_at_once_are_all_told_in_time(ask: Asking, group: Group) -> None:
     with stopped(group.server), ThreadPoolExecutor(8) as pool:
         refusals = [pool.submit(ask.refused) for _ in range(8)]
         assert max(one.result()[1] for one in refusals) < SOON_S
     assert ask() == 1
-    eventually(
-        lambda: not [t for t in threading.enumerate() if t.name == "group-deadline"],
-        "a thread still waits for the server",
-    )
 
 
 def test_one_connection_is_kept_and_lent_to_one_at_a_time(ask: Asking) -> None:
