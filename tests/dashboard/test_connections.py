@@ -179,6 +179,7 @@ def test_what_is_no_http_ends_the_connection_also_in_the_middle_of_an_answer(
 
 
 @pytest.mark.spec("R-166")
+@pytest.mark.row(65)
 def test_ten_thousand_connections_take_few_descriptors_and_keep_nobody_out(
     dash: Dashboard, cookie: str
 ) -> None:
