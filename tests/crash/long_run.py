@@ -16,8 +16,8 @@ from tests.crash.killing import kill_daemons
 from tests.support.daemons import Place
 
 KINDS = ("power", "faults", "kills")
-CUTS, CALLS, KILLS = 100, 5, 20
-"""Of one piece of work in one round."""
+CUTS, CALLS, KILLS = 20, 1, 20
+"""Of one piece of work in one round: a short run comes to all of them."""
 
 
 class Wanted(NamedTuple):

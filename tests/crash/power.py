@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.crash.disk import Journal
+from tests.crash.disk import Journal, Synced
 from tests.crash.watched import watched
 from tests.crash.workloads import State, Workload
 
@@ -66,11 +66,15 @@ def cut(recorded: Recorded, seed: int, numbers: Iterable[int]) -> Counter[str]:
 
 
 def _moment(recorded: Recorded, chance: random.Random) -> int:
-    """Anywhere, and often just after something was acknowledged."""
-    last = len(recorded.journal)
-    if chance.random() < 0.6:
-        return chance.randrange(last + 1)
-    return min(last, chance.choice(recorded.ends) + chance.randrange(3))
+    """Anywhere; just after something was acknowledged; just after something became safe."""
+    operations = recorded.journal.operations
+    match chance.randrange(3):
+        case 0:
+            return chance.randrange(len(operations) + 1)
+        case 1:
+            return min(len(operations), chance.choice(recorded.ends) + chance.randrange(3))
+        case _:
+            return 1 + chance.choice([n for n, o in enumerate(operations) if isinstance(o, Synced)])
 
 
 def _judge(recorded: Recorded, at: int) -> str:
