@@ -272,7 +272,10 @@ class DaemonServer:
         connection.is_working = True
 
         def job() -> None:
-            reply = think()
+            try:
+                reply = think()
+            except Exception:  # without memory even for an error: let go of the client
+                reply = b""
             self._done.append((connection, connection.say(reply)))
             while undo and connection.has_left:
                 undo.pop()()

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 
 from mash_plugin.daemon import lifecycle
-from mash_plugin.daemon.log import Log
+from mash_plugin.daemon.log import Log, place_of
 from mash_plugin.daemon.requests import Requests
 from mash_plugin.daemon.server import DaemonServer, Limits
 from mash_plugin.errors import MashError, StoreBusy
@@ -50,9 +50,20 @@ def serve(paths: Paths, limits: Limits, when_ready: Callable[[], None] = lambda:
         raise
     when_ready()
     log.write("start")
-    reason = server.run()
+    reason = run_or_die(server, log)
     log.write("end", reason=reason)
     return 0
+
+
+def run_or_die(server: DaemonServer, log: Log) -> str:
+    """Serve; a loop that failed, say without memory, makes room for the next daemon at once."""
+    try:
+        return server.run()
+    except BaseException as error:
+        try:
+            log.write("failed", failure=place_of(error))
+        finally:
+            os._exit(1)  # an orderly end may wait for ever, with the socket open
 
 
 def import_answers() -> None:

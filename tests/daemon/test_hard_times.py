@@ -40,6 +40,7 @@ def test_a_daemon_without_memory_answers_or_ends_and_the_next_request_is_served(
 ) -> None:
     daemon = place.start()
     place.call("record", candidate("kept before"))
+    place.call("status")  # by now all threads run: Python may wait for ever for one without memory
     used = int(Path(f"/proc/{daemon.pid}/statm").read_text().split()[5]) * resource.getpagesize()
     soft, hard = resource.prlimit(daemon.pid, resource.RLIMIT_DATA)
     resource.prlimit(daemon.pid, resource.RLIMIT_DATA, (used, hard))
@@ -47,9 +48,10 @@ def test_a_daemon_without_memory_answers_or_ends_and_the_next_request_is_served(
     large["change"]["body"]["statement"] = "x" * (3 << 20)
     with pytest.raises(MashError) as caught:
         place.call("record", large)
-    assert caught.value.code in ("internal", "daemon_unavailable")
-    assert caught.value.details == {"outcome": "unknown"}
+    assert caught.value.code in ("internal", "daemon_unavailable", "too_large")
     assert "does not answer" not in caught.value.message
+    # Of what is too large the next daemon has told, after the first one had ended.
+    assert caught.value.code != "too_large" or place.daemons() != [daemon.pid]
     if daemon.poll() is None:
         resource.prlimit(daemon.pid, resource.RLIMIT_DATA, (soft, hard))
     place.call("record", candidate("kept after"))
