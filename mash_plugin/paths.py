@@ -146,6 +146,22 @@ def refuse_unsafe_root(root: str) -> None:
         folder = parent
 
 
+def may_be_brought(folder: str) -> bool:
+    """Whether a repository or another user could have prepared what lies in this folder.
+
+    One inside a work tree counts, unless that is the person's own home under version control.
+    """
+    real = os.path.realpath(folder)
+    try:
+        if os.stat(real).st_uid != os.getuid():
+            return True
+    except OSError:
+        return False  # nothing lies there
+    tree = work_tree_of(os.path.join(real, "any"))
+    home = os.path.realpath(passwd_home())
+    return tree is not None and os.path.commonpath((tree, home)) != tree
+
+
 def is_work_tree(folder: str) -> bool:
     """Whether git keeps this folder: `.git` is its file, or a folder with a HEAD.
 

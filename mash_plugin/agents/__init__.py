@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from mash_plugin.agents import claude, codex
 from mash_plugin.config import Settings
-from mash_plugin.paths import passwd_home
+from mash_plugin.paths import may_be_brought, passwd_home
 
 if TYPE_CHECKING:  # a hook's first answer needs no transcripts
     from mash_plugin.agents.events import Agent
@@ -23,7 +23,9 @@ def transcript_roots(settings: Settings, environ: Mapping[str, str]) -> list[tup
     """Every (agent, folder) whose transcripts may be read, without repeats.
 
     The folder holds `projects/` or `sessions/`. HOME counts in tests alone: the daemon's
-    environment is that of whichever terminal happened to start it.
+    environment is that of whichever terminal happened to start it. A client's own variable does
+    not count where it names a folder that a repository could bring: its settings can set it, and
+    words of the person in such a transcript would be anybody's.
     """
     home = passwd_home()
     if environ.get("MASH_TESTING") == "1":
@@ -31,7 +33,9 @@ def transcript_roots(settings: Settings, environ: Mapping[str, str]) -> list[tup
     chosen = {claude.NAME: settings.claude_roots, codex.NAME: settings.codex_roots}
     roots: list[tuple[str, str]] = []
     for name, agent in AGENTS.items():
-        own = environ.get(agent.ROOT_VARIABLE) or os.path.join(home, agent.HOME_FOLDER)
+        own = environ.get(agent.ROOT_VARIABLE)
+        if not own or may_be_brought(own):
+            own = os.path.join(home, agent.HOME_FOLDER)
         for root in _absolute((own, *chosen[name]), home):
             if (name, root) not in roots:
                 roots.append((name, root))

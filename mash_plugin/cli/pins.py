@@ -9,7 +9,7 @@ from pathlib import Path
 from mash_plugin.agents.hosts import HOSTS
 from mash_plugin.errors import InvalidArgument
 from mash_plugin.file_writing import replace_file
-from mash_plugin.paths import Paths, find_paths, passwd_home, pin_file
+from mash_plugin.paths import Paths, find_paths, may_be_brought, passwd_home, pin_file
 from mash_plugin.settings_file import Table, edit_settings, subtable
 
 
@@ -58,6 +58,7 @@ def unseen_roots(environ: Mapping[str, str]) -> dict[str, str]:
         place = host.find_place(environ)
         own = os.path.join(passwd_home(), host.HOME_FOLDER)
         is_seen = place.client is not None or place.config.is_dir()
+        is_seen = is_seen and not may_be_brought(str(place.config))
         if is_seen and os.path.realpath(place.config) != os.path.realpath(own):
             roots[host.ROOTS_KEY] = _noted(os.path.abspath(place.config))
     return roots
