@@ -18,10 +18,12 @@ def replace_file(path: Path, content: bytes, mode: int | None = None) -> None:
     real.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     if mode is None:
         mode = stat.S_IMODE(real.stat().st_mode) if real.exists() else 0o600
-    temporary = real.with_name(f".{real.name}.mash-{os.getpid()}")
+    temporary = real.with_name(f".{real.name}.mash-{secrets.token_hex(4)}")
+    # In a folder of others, or of a repository, something may wait under any name: it must be new.
+    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     try:
-        temporary.touch(0o600)
-        temporary.write_bytes(content)
+        with os.fdopen(handle, "wb") as out:
+            out.write(content)
         # Unsynced, a power cut may leave the name with nothing in it: the person's file is gone.
         sync_file(str(temporary))
         temporary.chmod(mode)
