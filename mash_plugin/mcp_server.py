@@ -29,7 +29,8 @@ from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
 
 from mash_plugin import wording
-from mash_plugin.client import call, lease, refuse_sandbox
+from mash_plugin.client import call, lease
+from mash_plugin.connecting import refuse_sandbox
 from mash_plugin.errors import InvalidArgument, MashError
 from mash_plugin.paths import find_paths
 from mash_plugin.privacy.credentials import mask

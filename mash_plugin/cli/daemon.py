@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from mash_plugin import client, wire
+from mash_plugin import client, connecting, starting, wire
 from mash_plugin.cli.main import TellingGroup
 from mash_plugin.cli.stopping import DEAF_AFTER_S, end_daemon
 from mash_plugin.errors import DaemonUnavailable, UpgradeNeeded
@@ -34,7 +34,7 @@ def start(as_json: bool, foreground: bool) -> int:
 
         os.umask(0o077)
         return serve(paths, Limits())
-    client.start_daemon(paths).close()
+    starting.start_daemon(paths).close()
     return _tell(client.call("ping", {}, paths=paths), as_json)
 
 
@@ -61,7 +61,7 @@ def restart(as_json: bool) -> int:
 def status(as_json: bool) -> int:
     """Show whether the daemon runs."""
     paths = find_paths(os.environ)
-    connection = client.connect(paths, DEAF_AFTER_S)
+    connection = connecting.connect(paths, DEAF_AFTER_S)
     if connection is None:
         click.echo(json.dumps({"running": False}) if as_json else "The daemon is not running.")
         return NOT_REACHABLE

@@ -42,12 +42,12 @@ def doctor(as_json: bool, fix: bool, categories: tuple[str, ...]) -> int:
     Changes nothing without --fix, and starts nothing. Exit code 0 when all is in order or only
     notes were made, 1 with a warning or an error, 4 in a sandbox, where nothing can be told.
     """
-    from mash_plugin import client
+    from mash_plugin.connecting import refuse_sandbox
     from mash_plugin.doctor import telling
     from mash_plugin.doctor.examination import examine, repair, worst
 
     try:
-        client.refuse_sandbox()
+        refuse_sandbox()
     except Sandboxed as error:
         if not as_json:
             raise

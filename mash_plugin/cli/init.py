@@ -8,10 +8,10 @@ from typing import Any
 
 import click
 
-from mash_plugin import client
 from mash_plugin.agents import AGENTS
 from mash_plugin.cli.telling import tell
 from mash_plugin.cli.wizard.plan import Choices, Plan, make_plan, tell_plan
+from mash_plugin.connecting import refuse_sandbox
 
 Json = dict[str, Any]
 
@@ -81,7 +81,7 @@ def init(
 
 def _run(choices: Choices, *, dry_run: bool) -> tuple[int, Json | None]:
     """The exit code, and what an unasked backfill came to."""
-    client.refuse_sandbox()  # half a setup would be all that comes of it there
+    refuse_sandbox()  # half a setup would be all that comes of it there
     plan = make_plan(choices)
     tell_plan(plan, choices)
     if dry_run:

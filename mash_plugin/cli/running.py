@@ -5,7 +5,7 @@ import subprocess
 from dataclasses import dataclass
 from importlib.metadata import version
 
-from mash_plugin import client, wire
+from mash_plugin import client, connecting, starting, wire
 from mash_plugin.errors import MashError, Sandboxed
 from mash_plugin.paths import Paths
 
@@ -35,7 +35,7 @@ class Running:
 
 def find_running(paths: Paths) -> Running | None:
     """The running daemon, None where there is none. Raises Sandboxed where that is not told."""
-    connection = client.connect(paths, WAIT_S)
+    connection = connecting.connect(paths, WAIT_S)
     if connection is None:
         return None
     with connection:
@@ -51,7 +51,7 @@ def find_running(paths: Paths) -> Running | None:
 
 def this_program() -> str:
     """The interpreter that a daemon started from here gets."""
-    return client.daemon_command()[0]
+    return starting.daemon_command()[0]
 
 
 def _program_of(pid: int) -> str | None:

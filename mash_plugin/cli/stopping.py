@@ -6,7 +6,7 @@ import signal
 import time
 from contextlib import suppress
 
-from mash_plugin import client, wire
+from mash_plugin import client, connecting, wire
 from mash_plugin.errors import DaemonUnavailable, MashError, Sandboxed
 from mash_plugin.paths import Paths
 
@@ -33,7 +33,7 @@ def free_store(paths: Paths) -> None:
 
 def end_daemon(paths: Paths) -> None:
     """End the daemon and wait for it. Raises DaemonUnavailable when it cannot be ended."""
-    witness = client.watch(paths, DEAF_AFTER_S)
+    witness = connecting.watch(paths, DEAF_AFTER_S)
     if witness is None:
         return
     pid = wire.peer_pid(witness)
@@ -46,7 +46,7 @@ def end_daemon(paths: Paths) -> None:
     except MashError:
         if pid is not None and _holds_lock(paths, pid):
             _end_deaf(pid)
-    if not client.wait_for_end(witness, deadline):
+    if not connecting.wait_for_end(witness, deadline):
         raise DaemonUnavailable(f"The daemon (process {pid}) does not end; end it by hand.")
 
 

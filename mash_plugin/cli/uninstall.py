@@ -37,10 +37,10 @@ def uninstall(data: bool, dry_run: bool, yes: bool) -> int:
     Where nothing else has changed, the agents' settings are byte for byte what they were before;
     else only the entries of mash go. What mash did not make is not touched.
     """
-    from mash_plugin import client
+    from mash_plugin.connecting import refuse_sandbox
 
     paths = find_paths(os.environ)
-    client.refuse_sandbox()
+    refuse_sandbox()
     agents = find_in_agents(paths)
     if dry_run or not yes:
         _tell_plan(paths, agents, data=data)

@@ -42,12 +42,12 @@ def upgrade(source: str | None, check: bool, finish: bool, fits: bool) -> int:
     The daemon is replaced when its work is done. The plugin's folder is written anew only when it
     has changed; Codex then asks you to review the hooks.
     """
-    from mash_plugin import client
+    from mash_plugin.connecting import refuse_sandbox
 
     paths = find_paths(os.environ)
     if fits:
         return _refuse_newer_store(paths)
-    client.refuse_sandbox()
+    refuse_sandbox()
     if finish:
         return _finish(paths)
     current = _current(paths)

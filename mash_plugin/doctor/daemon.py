@@ -3,7 +3,7 @@
 import time
 from collections.abc import Iterator
 
-from mash_plugin import client
+from mash_plugin import client, connecting, starting
 from mash_plugin.doctor.finding import Finding, Repair
 from mash_plugin.doctor.machine import Machine
 from mash_plugin.doctor.words import own_words
@@ -66,9 +66,9 @@ def _silent(machine: Machine, error: MashError) -> Finding:
 
 def _replace(machine: Machine) -> str:
     """End it after what it is doing, and start this version."""
-    witness = client.watch(machine.paths, WAIT_S)
+    witness = connecting.watch(machine.paths, WAIT_S)
     client.call("stop", {}, start=False, paths=machine.paths)
-    if witness is not None and not client.wait_for_end(witness, time.monotonic() + END_S):
+    if witness is not None and not connecting.wait_for_end(witness, time.monotonic() + END_S):
         raise DaemonUnavailable("The other daemon does not end.")
-    client.start_daemon(machine.paths).close()
+    starting.start_daemon(machine.paths).close()
     return "started the daemon of this version"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mash_plugin import client, wire
+from mash_plugin import connecting, wire
 from mash_plugin.chats.mentions import KEPT as MENTIONS_KEPT
 from mash_plugin.chats.mentions import Mentions
 from mash_plugin.chats.project import Project
@@ -35,7 +35,7 @@ def test_leases_are_counted_and_one_too_many_is_closed(place: Place) -> None:
     with ExitStack() as stack:
         held = []
         for _ in range(most + 5):
-            connection = client.connect(place.paths, 10.0)
+            connection = connecting.connect(place.paths, 10.0)
             assert connection is not None
             held.append(stack.enter_context(connection))
             connection.sendall(wire.LEASE_LINE)

@@ -12,7 +12,7 @@ from typing import Any
 import apsw
 import pytest
 
-from mash_plugin import client
+from mash_plugin import connecting
 from mash_plugin.cli.stopping import end_daemon
 from mash_plugin.daemon.log import Log
 from mash_plugin.daemon.requests import Requests
@@ -192,7 +192,7 @@ def test_a_sandboxed_shell_is_told_so_and_starts_nothing(
 def test_only_eperm_means_a_sandbox(place: Place) -> None:
     place.start()
     denied = PermissionError(13, "Permission denied")
-    assert not isinstance(client._forbidden(denied, place.paths), Sandboxed)
+    assert not isinstance(connecting.forbidden(denied, place.paths), Sandboxed)
 
 
 @pytest.mark.spec("R-136", "R-137")

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from mash_plugin import client, wire
+from mash_plugin import client, connecting, wire
 from mash_plugin.cli.stopping import free_store
 from mash_plugin.errors import DaemonUnavailable, MashError, UnsafePlace, UpgradeNeeded
 from tests.support.daemons import SESSION_START, Place, event
@@ -300,8 +300,8 @@ wire.PROTOCOL, wire.OLDEST_PROTOCOL = 2, {oldest}
 if sys.argv[1:] == ["daemon"]:
     from mash_plugin.daemon.start import main
     sys.exit(main([]))
-from mash_plugin import client, wire
-client.daemon_command = lambda: [sys.executable, __file__, "daemon"]
+from mash_plugin import client, starting, wire
+starting.daemon_command = lambda: [sys.executable, __file__, "daemon"]
 {code}
 """
 
@@ -353,14 +353,14 @@ def test_versions_that_alternate_replace_each_other_once_a_minute(place: Place) 
     eventually(lambda: place.daemons() == [older.pid], "the refused one's daemon stays")
     line = b"mash/2 hook prompt-submit claude-code\n{}"
     for _ in range(3):
-        connection = client.connect(place.paths, 5) or socket.socket()
+        connection = connecting.connect(place.paths, 5) or socket.socket()
         # It hangs up at the first line.
         with connection, suppress(BrokenPipeError, ConnectionResetError):
             connection.sendall(line)
             assert connection.recv(9) == b""
     assert place.daemons() == [older.pid]
     os.utime(Path(place.paths.run) / "replaced", (0, 0))
-    with client.connect(place.paths, 5) or socket.socket() as connection:
+    with connecting.connect(place.paths, 5) or socket.socket() as connection:
         connection.sendall(line)
     assert older.wait(20) == 0
 

@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from mash_plugin import client, wire
+from mash_plugin import client, connecting, wire
 from mash_plugin.errors import DaemonUnavailable, TooLarge
 from tests.support.daemons import Place, event, impostor
 from tests.support.polling import eventually
 
 
 def connected(place: Place) -> socket.socket:
-    connection = client.connect(place.paths, 10.0)
+    connection = connecting.connect(place.paths, 10.0)
     assert connection is not None
     return connection
 

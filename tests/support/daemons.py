@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mash_plugin import client
+from mash_plugin import client, connecting
 from mash_plugin.paths import Paths, find_paths
 from tests.support.polling import eventually
 from tests.support.processes import daemons_of, end_processes_of
@@ -81,7 +81,7 @@ class Place:
         return child
 
     def is_served(self) -> bool:
-        connection = client.connect(self.paths, 5.0)
+        connection = connecting.connect(self.paths, 5.0)
         if connection:
             connection.close()
         return connection is not None

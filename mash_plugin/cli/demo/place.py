@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from mash_plugin import client
+from mash_plugin import client, connecting
 from mash_plugin.cli.plugin import source_folder
 from mash_plugin.errors import DaemonUnavailable
 from mash_plugin.paths import Paths, find_paths
@@ -159,7 +159,7 @@ def demo_place() -> Iterator[DemoPlace]:
 def _wait_for(daemon: "subprocess.Popen[bytes]", place: DemoPlace) -> None:
     until = time.monotonic() + START_S
     while daemon.poll() is None and time.monotonic() < until:
-        connection = client.connect(place.paths, until - time.monotonic())
+        connection = connecting.connect(place.paths, until - time.monotonic())
         if connection is not None:
             connection.close()
             return
