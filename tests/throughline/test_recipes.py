@@ -1,4 +1,4 @@
-"""The recipes of the README, run as they stand; only places and the job's name are put in."""
+"""The recipes of docs/throughline.md, run as they stand; only places and a name are put in."""
 
 import os
 import re
@@ -12,8 +12,8 @@ import pytest
 
 from tests.throughline.conftest import CHAT
 
-README = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
-RECIPES = README.partition("\n### Recipes\n")[2].partition("\n### A team's Postgres\n")[0]
+PAGE = (Path(__file__).parents[2] / "docs/throughline.md").read_text("utf-8")
+RECIPES = PAGE.partition("\n## Recipes\n")[2].partition("\n## A team's Postgres\n")[0]
 BLOCKS = re.findall(r"```(\w+)\n(.*?)```", RECIPES, re.DOTALL)
 
 
