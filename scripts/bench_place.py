@@ -242,3 +242,11 @@ MORE = {
     },
     "reminder-timer": lambda _: {"stop_hook_active": False, "last_assistant_message": "done"},
 }
+
+
+def paths_at(root: Path) -> Paths:
+    """A new home in this folder, for stores without a daemon."""
+    root.mkdir()
+    paths = Paths(str(root / "run"), str(root / "config.toml"), str(root / "data"), str(root))
+    Path(paths.data).mkdir()
+    return paths

@@ -8,10 +8,13 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from bench_data import typed_line
 from bench_place import IDENTITY, Place
+from bench_table import Line
+from bench_timing import percentile
 
 from mash_plugin import client
 from mash_plugin.paths import Paths, find_paths
@@ -22,6 +25,17 @@ WORDS = "From now on always run the linter before a commit."
 SESSION = str(uuid.UUID(int=77, version=4))
 EVIDENCE = [{"session_id": SESSION, "quote": WORDS, "purpose": "endorsement"}]
 """Cited by session, as agents do: each save looks whether the transcript has grown."""
+
+
+def save(place: Place, rounds: int) -> Iterator[Line]:
+    """`record` end to end in a store of 100,000 records: one agent, then sixteen writers."""
+    with filled_home(place) as environment:
+        times = saved_over_mcp(place, environment, max(rounds, 20) * 10)
+        note = f"median {median(times):.2f} ms of {len(times)}"
+        yield Line("record over MCP, 100,000 records, p99", percentile(times, 0.99), "ms", 50, note)
+        speed = writes_a_second(environment, writers=16, each=max(rounds, 20) * 2)
+        note = f"store of {store_bytes(environment) / 1e6:.0f} MB"
+        yield Line("durable writes a second, 16 writers", speed, "1/s", None, note, least=200)
 
 
 @contextmanager
