@@ -6,7 +6,7 @@ import stat
 from contextlib import suppress
 from pathlib import Path
 
-from mash_plugin.syncing import make_folder, sync_file, sync_folder
+from mash_plugin.syncing import make_folder, make_private, sync_file, sync_folder
 
 
 def replace_file(path: Path, content: bytes, mode: int | None = None) -> None:
@@ -15,7 +15,7 @@ def replace_file(path: Path, content: bytes, mode: int | None = None) -> None:
     `mode` None: that of the file that is there, else for its owner alone.
     """
     real = Path(os.path.realpath(path))
-    real.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    make_private(str(real.parent))
     if mode is None:
         mode = stat.S_IMODE(real.stat().st_mode) if real.exists() else 0o600
     temporary = real.with_name(f".{real.name}.mash-{secrets.token_hex(4)}")

@@ -127,11 +127,15 @@ def refuse_unsafe_root(root: str) -> None:
         root.encode()
     except UnicodeEncodeError as error:
         raise UnsafePlace(f"MASH_HOME={root!r} is no UTF-8; choose another.") from error
-    if os.path.lexists(root):
-        owner = os.stat(root).st_uid
-        if owner != os.getuid():
+    if os.path.exists(root):
+        found = os.stat(root)
+        if found.st_uid != os.getuid():
             raise UnsafePlace(
-                f"MASH_HOME={root} belongs to user {owner}, not to you; choose another."
+                f"MASH_HOME={root} belongs to user {found.st_uid}, not to you; choose another."
+            )
+        if found.st_mode & stat.S_IWOTH:
+            raise UnsafePlace(
+                f"Anybody may put files into MASH_HOME={root}; close it with: chmod 700 '{root}'"
             )
     folder = os.path.realpath(root)
     while True:
@@ -179,10 +183,12 @@ def is_work_tree(folder: str) -> bool:
 def _read_pins() -> dict[str, str]:
     try:
         with open(pin_file(), encoding="utf-8") as file:
+            owner = os.fstat(file.fileno()).st_uid
             pins = json.load(file)
     except (OSError, ValueError):
         return {}
-    if not isinstance(pins, dict):
+    # Whoever wrote them chooses the settings, and so what is read and what is published.
+    if owner not in (os.getuid(), 0) or not isinstance(pins, dict):
         return {}
     return {k: v for k, v in pins.items() if isinstance(v, str) and os.path.isabs(v)}
 

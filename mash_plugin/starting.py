@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from mash_plugin.connecting import connect, forbidden, refuse_sandbox
 from mash_plugin.errors import DaemonUnavailable, plain_reason
 from mash_plugin.paths import Paths
+from mash_plugin.syncing import make_private
 
 START_S = 10.0
 KEPT = ("PATH", "HOME", "USER", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR")
@@ -67,7 +68,7 @@ def daemon_environment(paths: Paths, environ: Mapping[str, str]) -> dict[str, st
 def _take_gate(paths: Paths) -> int | None:
     flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
     try:
-        os.makedirs(paths.run, mode=0o700, exist_ok=True)
+        make_private(paths.run)
         gate = os.open(paths.spawn_lock, flags, 0o600)
     except PermissionError as error:
         raise forbidden(error, paths) from error

@@ -21,13 +21,28 @@ def make_folder(folder: str) -> None:
     """
     if os.path.isdir(folder):
         return
-    os.makedirs(folder, mode=0o700, exist_ok=True)
+    make_private(folder)
     above = os.path.dirname(os.path.abspath(folder))
     sync_folder(above)
     while above != os.path.dirname(above):
         above = os.path.dirname(above)
         with suppress(OSError):  # not ours to open, or on a disk that is only read
             sync_folder(above)
+
+
+def make_private(folder: str) -> None:
+    """Make the folder and what is missing above it, for their owner alone whatever the umask.
+
+    `os.makedirs` gives the mode to the last one: others could put theirs in its place.
+    """
+    above = os.path.dirname(folder)
+    if above and not os.path.isdir(above):
+        make_private(above)
+    try:
+        os.mkdir(folder, 0o700)
+    except FileExistsError:
+        if not os.path.isdir(folder):
+            raise
 
 
 def _sync(path: str, flags: int) -> None:

@@ -3,13 +3,20 @@
 import os
 from contextlib import suppress
 
+from mash_plugin.errors import UnsafePlace
 from mash_plugin.syncing import make_folder, sync_folder
 
 
 def make_private_folder(folder: str) -> None:
-    """Make the folder for its owner alone, or take the others' rights away."""
+    """Make the folder for its owner alone, or take the others' rights away.
+
+    Raises UnsafePlace for one of another user, who could have prepared what lies in it.
+    """
     make_folder(folder)
-    mode = os.stat(folder).st_mode
+    found = os.stat(folder)
+    if found.st_uid not in (os.getuid(), 0):
+        raise UnsafePlace(f"{folder} belongs to user {found.st_uid}, not to you; move it away.")
+    mode = found.st_mode
     if mode & 0o077:
         with suppress(OSError):  # a read-only one is read; `mash doctor` names it
             os.chmod(folder, mode & 0o700)

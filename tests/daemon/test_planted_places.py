@@ -78,3 +78,16 @@ def test_a_folder_that_only_the_person_can_have_made_is_read(place: Place, tmp_p
     environment = {"CLAUDE_CONFIG_DIR": str(tmp_path / "second-account")}
     assert place.hook("session-start", SESSION_START, environment=environment).is_harmless()
     assert record_it(place, said.session_id)["action"] == "create"
+
+
+def test_no_folder_on_the_way_to_the_daemon_is_open_to_others_whatever_the_umask(
+    place: Place, tmp_path: Path
+) -> None:
+    place.mash_home = tmp_path / "a" / "b" / "mash"
+    before = os.umask(0)
+    try:
+        assert place.call("ping")
+    finally:
+        os.umask(before)
+    for folder in ("a", "a/b", "a/b/mash", "a/b/mash/run", "a/b/mash/data"):
+        assert (tmp_path / folder).stat().st_mode & 0o777 == 0o700

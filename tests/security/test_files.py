@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from mash_plugin.file_writing import replace_file, write_private
+from mash_plugin.syncing import make_folder, make_private
 
 
 @pytest.mark.parametrize("kind", ["link", "hard link", "file of anybody's"])
@@ -43,3 +44,17 @@ def test_a_new_file_is_for_its_owner_alone_whatever_the_umask(tmp_path: Path, um
         os.umask(before)
     modes = {path.name: path.stat().st_mode & 0o777 for path in tmp_path.iterdir()}
     assert modes == {"settings.toml": 0o600, "group.dsn": 0o600}
+
+
+@pytest.mark.parametrize("umask", [0o000, 0o022, 0o077])
+def test_folders_made_on_the_way_are_for_their_owner_alone_too(tmp_path: Path, umask: int) -> None:
+    before = os.umask(umask)
+    try:
+        make_private(str(tmp_path / "mash" / "run"))
+        make_folder(str(tmp_path / "share" / "mash" / "data"))
+        replace_file(tmp_path / "config" / "mash" / "config.toml", b"x")
+    finally:
+        os.umask(before)
+    folders = [path for path in tmp_path.rglob("*") if path.is_dir()]
+    assert len(folders) == 7
+    assert {path.stat().st_mode & 0o777 for path in folders} == {0o700}

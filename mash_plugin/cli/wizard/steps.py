@@ -22,6 +22,7 @@ from mash_plugin.cli.wizard.plan import Choices, Plan, personal_at_start
 from mash_plugin.cli.wizard.unbroken import unbroken
 from mash_plugin.errors import InvalidArgument, MashError
 from mash_plugin.paths import Paths
+from mash_plugin.syncing import make_private
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +69,7 @@ def _set_up(plan: Plan, choices: Choices) -> Done:
 @contextmanager
 def _only_one(paths: Paths) -> Iterator[None]:
     """Wait for another init: what an agent's settings were before is noted by the first alone."""
-    os.makedirs(paths.run, mode=0o700, exist_ok=True)
+    make_private(paths.run)
     lock = os.open(os.path.join(paths.run, "setup.lock"), os.O_RDWR | os.O_CREAT, 0o600)
     try:
         try:
