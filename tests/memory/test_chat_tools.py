@@ -83,7 +83,7 @@ def paged(memory: Memory, name: str, items: str, **request: object) -> list[Json
 
 @pytest.mark.spec("R-098")
 def test_a_chat_is_read_page_by_page_within_its_bytes(memory: Memory, shop: Shop) -> None:
-    t = ClaudeTranscript(memory.claude_root, str(memory.projects / "w" / ("\u957f" * 60)), "s-9")
+    t = ClaudeTranscript(memory.claude_root, str(memory.projects / "w" / ("\u957f" * 40)), "s-9")
     ids = [t.person(f"Part {n} " + "\u957f" * 3_000) for n in range(20)]
     ids += [
         t.person(text * 100_000) for text in ("z", "\u957f", "\U0001f600", "\x01", '"', "a b\n")
