@@ -1,8 +1,8 @@
-"""`mash records` and `mash record`: what is remembered, for people."""
+"""`mash records`: what is remembered, page by page; with --shared what a group published."""
 
 from collections.abc import Iterator
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 import orjson
@@ -15,6 +15,22 @@ from mash_plugin.wording import counted
 
 PAGE = 50
 Json = dict[str, Any]
+
+
+class _Asked(NamedTuple):
+    """What the person wants to see, and as what."""
+
+    text: tuple[str, ...]
+    here: bool
+    show_all: bool
+    limit: int
+    offset: int
+    as_json: bool
+
+    @property
+    def wanted(self) -> str:
+        """The words that a record must hold."""
+        return plain(" ".join(self.text))
 
 
 @click.command()
@@ -40,87 +56,95 @@ def records(
 
     Exit code 1 when there is none.
     """
-    wanted = plain(" ".join(text))
     if node is not None and not shared:
         raise click.UsageError("--node needs --shared.")
-    if shared:
-        request: Json = {"shared": True, "include_inactive": show_all, "limit": PAGE}
-        request |= {"node_id": plain(node)} if node is not None else {}
-        matching = (one for one in _shared(here, request) if _holds(one, wanted))
-        page = [*islice(matching, offset, offset + limit + 1)]
-        return _show_shared(page, text, here, show_all, node, limit, offset, as_json)
-    found = [one for one in _every(here, show_all) if _holds(one, wanted)]
-    page = found[offset : offset + limit]
-    following = offset + limit if len(found) > offset + limit else None
-    if as_json:
-        click.echo(orjson.dumps({"records": page, "next_offset": following}).decode())
-        return 0 if page else 1
+    asked = _Asked(text, here, show_all, limit, offset, as_json)
+    return _show_shared(asked, node) if shared else _show_own(asked)
+
+
+def _show_own(asked: _Asked) -> int:
+    found = [one for one in _own(asked) if _holds(one, asked.wanted)]
+    end = asked.offset + asked.limit
+    page, following = found[asked.offset : end], end if len(found) > end else None
+    if asked.as_json:
+        return _print_json(page, following)
     if page:
         ids = short_ids([one["id"] for one in page])
-        rows = [(ids[one["id"]], when(one["recorded_at"]), _summary(one)) for one in page]
-        print_table(rows, ("ID", "Saved", "Record"))
-        click.echo("One with its evidence: mash record ID", err=True)
+        _print_page(page, [ids[one["id"]] for one in page], "mash record ID")
     imported = sum("owner" in one for one in found)
     if imported:
         own = counted(len(found) - imported, "record")
         click.echo(f"{own} of yours, {imported} of another owner: those reach no agent.", err=True)
     if following is not None:
-        place = f"{offset + 1}-{offset + len(page)} of {len(found)}."
-        more = more_of("records", text, {"--here": here, "--all": show_all}, limit, following)
-        click.echo(f"{place} {more}", err=True)
+        place = f"{asked.offset + 1}-{asked.offset + len(page)} of {len(found)}."
+        click.echo(f"{place} {_more(asked, asked.text, following)}", err=True)
     if found and not page:
         click.echo(f"There are only {len(found)} of them.", err=True)
     elif not page:
-        hint = "" if show_all else " --all shows unconfirmed and retired ones too."
-        click.echo(f"No records found.{hint}", err=True)
+        click.echo(f"No records found.{_hint(asked)}", err=True)
     return 0 if page else 1
 
 
-def _every(here: bool, show_all: bool) -> Iterator[Json]:
+def _show_shared(asked: _Asked, node: str | None) -> int:
+    """A page of a list that nobody counts: it may be that of thousands of members."""
+    end = asked.offset + asked.limit
+    matching = (one for one in _shared(asked, node) if _holds(one, asked.wanted))
+    found = [*islice(matching, asked.offset, end + 1)]
+    page, following = found[: asked.limit], end if len(found) > asked.limit else None
+    if asked.as_json:
+        return _print_json(page, following)
+    if page:
+        _print_page(page, [clean(one["id"]) for one in page], "mash record ID --node NODE")
+    else:
+        click.echo(f"No shared records found.{_hint(asked)}", err=True)
+    if following is not None:
+        words = (*asked.text, "--shared", *(("--node", node) if node is not None else ()))
+        click.echo(_more(asked, words, following), err=True)
+    return 0 if page else 1
+
+
+def _own(asked: _Asked) -> Iterator[Json]:
     offset: int | None = 0
     while offset is not None:
-        request = {"limit": PAGE, "offset": offset, "include_inactive": show_all}
-        result = call_here("list_records", request, here)
+        request = {"limit": PAGE, "offset": offset, "include_inactive": asked.show_all}
+        result = call_here("list_records", request, asked.here)
         yield from result["records"]
         offset = result["next_offset"]
 
 
-def _shared(here: bool, request: Json) -> Iterator[Json]:
+def _shared(asked: _Asked, node: str | None) -> Iterator[Json]:
+    request: Json = {"shared": True, "include_inactive": asked.show_all, "limit": PAGE}
+    request |= {"node_id": plain(node)} if node is not None else {}
     cursor: Json = {}
     while True:
-        result = call_here("list_records", request | cursor, here)
+        result = call_here("list_records", request | cursor, asked.here)
         yield from result["records"]
         if result["next_cursor"] is None:
             return
         cursor = {"cursor": result["next_cursor"]}
 
 
-def _show_shared(
-    found: list[Json],
-    text: tuple[str, ...],
-    here: bool,
-    show_all: bool,
-    node: str | None,
-    limit: int,
-    offset: int,
-    as_json: bool,
-) -> int:
-    """A page of a list that nobody counts: it may be that of thousands of members."""
-    page, following = found[:limit], offset + limit if len(found) > limit else None
-    if as_json:
-        click.echo(orjson.dumps({"records": page, "next_offset": following}).decode())
-    elif page:
-        rows = [(clean(one["id"]), when(one["recorded_at"]), _summary(one)) for one in page]
-        print_table(rows, ("ID", "Saved", "Record"))
-        click.echo("One with its evidence: mash record ID --node NODE", err=True)
-    else:
-        hint = "" if show_all else " --all shows unconfirmed and retired ones too."
-        click.echo(f"No shared records found.{hint}", err=True)
-    if following is not None and not as_json:
-        words = (*text, "--shared", *(("--node", node) if node is not None else ()))
-        flags = {"--here": here, "--all": show_all}
-        click.echo(more_of("records", words, flags, limit, following), err=True)
+def _print_json(page: list[Json], following: int | None) -> int:
+    click.echo(orjson.dumps({"records": page, "next_offset": following}).decode())
     return 0 if page else 1
+
+
+def _print_page(page: list[Json], ids: list[str], command: str) -> None:
+    rows = [
+        (shown_id, when(one["recorded_at"]), _summary(one))
+        for shown_id, one in zip(ids, page, strict=True)
+    ]
+    print_table(rows, ("ID", "Saved", "Record"))
+    click.echo(f"One with its evidence: {command}", err=True)
+
+
+def _more(asked: _Asked, words: tuple[str, ...], following: int) -> str:
+    flags = {"--here": asked.here, "--all": asked.show_all}
+    return more_of("records", words, flags, asked.limit, following)
+
+
+def _hint(asked: _Asked) -> str:
+    return "" if asked.show_all else " --all shows unconfirmed and retired ones too."
 
 
 def _holds(record: Json, wanted: str) -> bool:
