@@ -12,6 +12,7 @@ from starlette.responses import PlainTextResponse, RedirectResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mash_plugin.dashboard.address import TOKEN, origins_of
+from mash_plugin.dashboard.peer import is_another_user
 
 POLICY = (
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self';"
@@ -37,6 +38,7 @@ class Guard:
 
     def __init__(self, app: ASGIApp, port: int, root: str, token: str) -> None:
         self._app = app
+        self._port = port
         self._root = root
         self._token: str | None = token
         self._origins = origins_of(port)
@@ -69,7 +71,7 @@ class Guard:
         query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
         tokens = [value for name, value in query if name == TOKEN]
         has_cookie = self._has_cookie(scope)
-        if not has_cookie and not (scope["method"] == "GET" and self._take(tokens)):
+        if not has_cookie and not self._may_enter(scope, tokens):
             return PlainTextResponse(ENTER, 403)
         if scope["method"] != "GET":
             return PlainTextResponse(
@@ -93,6 +95,13 @@ class Guard:
         # All are compared, whichever fits: how long it takes tells nothing.
         fits = [hmac.compare_digest(piece.strip().encode("latin-1"), wanted) for piece in pieces]
         return any(fits)
+
+    def _may_enter(self, scope: Scope, tokens: list[str]) -> bool:
+        """Whether this user's browser brings the token; in other hands it is not used up."""
+        client = scope.get("client")
+        if scope["method"] != "GET" or (client and is_another_user(client[1], self._port)):
+            return False
+        return self._take(tokens)
 
     def _take(self, tokens: list[str]) -> bool:
         """Whether it is the token; then it is used up."""

@@ -106,6 +106,26 @@ def test_the_token_works_once_and_leaves_the_address(demo: Demo) -> None:
         assert elsewhere.header("location") == f"{dash.root}//evil.example/"
 
 
+@pytest.mark.skipif(os.getuid() != 0, reason="becoming another user takes root")
+def test_another_user_who_reads_the_address_among_the_processes_does_not_get_in(demo: Demo) -> None:
+    with dashboard(demo.place) as dash:
+        # As the browser's own command: any user can read it there.
+        script = (
+            "import os, socket, sys\n"
+            "os.setuid(65534)\n"
+            "asked = socket.socket()\n"
+            "asked.connect(('127.0.0.1', int(sys.argv[1])))\n"
+            "host = f'Host: 127.0.0.1:{sys.argv[1]}'\n"
+            "asked.sendall(f'GET {sys.argv[2]} HTTP/1.1\\r\\n{host}\\r\\n\\r\\n'.encode())\n"
+            "print(asked.recv(12).decode())\n"
+        )
+        path = f"{dash.root}/?token={dash.token}"
+        command = [sys.executable, "-I", "-c", script, str(dash.port), path]
+        theirs = subprocess.run(command, capture_output=True, text=True, check=True)
+        assert theirs.stdout == "HTTP/1.1 403\n"
+        assert dash.enter()
+
+
 @pytest.mark.spec("R-166")
 def test_the_cookie_is_for_our_addresses_alone_and_nobody_can_guess_these(demo: Demo) -> None:
     with dashboard(demo.place) as dash:
