@@ -32,7 +32,7 @@ _KEYS: Mapping[str, Mapping[str, str]] = {
     "privacy": {"mask_credentials": "switch", "extra_patterns": "texts"},
     "projects": dict.fromkeys(("deny", "no_capture", "no_recall", "no_index"), "projects"),
     "chats": {"roots": "table", "keep_days": "days"},
-    "chats.roots": {"claude": "folders", "codex": "folders"},
+    "chats.roots": dict.fromkeys(("claude", "codex", "gemini"), "folders"),
     "group": dict.fromkeys(("publish_personal", "publish_chats"), "switch")
     | dict.fromkeys(("only", "never"), "projects")
     | {"dsn_file": "file", "publish": "extent"},
@@ -72,8 +72,8 @@ class Settings(NamedTuple):
     no_capture: tuple[str, ...] = ()
     no_recall: tuple[str, ...] = ()
     no_index: tuple[str, ...] = ()
-    claude_roots: tuple[str, ...] = ()
-    codex_roots: tuple[str, ...] = ()
+    roots: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """The folders of `[chats.roots]` by their keys."""
     group_dsn_file: str | None = None
     """Where the connection string of the group lies; relative to the folder of this file."""
     group_publish: str = "established"
@@ -95,6 +95,10 @@ class Settings(NamedTuple):
     """What stands in the file and has no effect, or another one than it seems to have."""
     file: str = "config.toml"
     """Where the person can change all this."""
+
+    def chat_roots(self, key: str) -> tuple[str, ...]:
+        """The folders that the person named for one agent, by its key in `[chats.roots]`."""
+        return dict(self.roots).get(key, ())
 
 
 def is_off(value: object) -> bool:
@@ -201,8 +205,7 @@ def _settings(tables: Tables, switches: Mapping[str, str]) -> Settings:
         no_capture=_texts(projects.get("no_capture")),
         no_recall=_texts(projects.get("no_recall")),
         no_index=_texts(projects.get("no_index")),
-        claude_roots=_texts(roots.get("claude")),
-        codex_roots=_texts(roots.get("codex")),
+        roots=tuple((key, _texts(roots.get(key))) for key in _KEYS["chats.roots"]),
         group_dsn_file=_text(group.get("dsn_file")),
         group_publish=_extent(group),
         group_publish_personal=is_on(group.get("publish_personal")),

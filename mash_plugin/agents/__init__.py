@@ -1,28 +1,31 @@
-"""The two hosts by name, and where their transcripts lie. Cheap to import."""
+"""The agents by name, and where their transcripts lie. Cheap to import."""
 
 import os
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from mash_plugin.agents import claude, codex
+from mash_plugin.agents import claude, codex, gemini
 from mash_plugin.config import Settings
 from mash_plugin.paths import may_be_brought, passwd_home
 
 if TYPE_CHECKING:  # a hook's first answer needs no transcripts
-    from mash_plugin.agents.events import Agent
+    from mash_plugin.agents.events import Agent, HookedAgent
 
-AGENTS: "dict[str, Agent]" = {claude.NAME: claude, codex.NAME: codex}
+HOOKED: "dict[str, HookedAgent]" = {claude.NAME: claude, codex.NAME: codex}
+"""The agents that the plugin is installed into; they also review earlier chats."""
+AGENTS: "dict[str, Agent]" = {**HOOKED, gemini.NAME: gemini}
+"""All whose chats are read."""
 
 
 def agent_named(name: str) -> "Agent | None":
-    """The host of that name, or None."""
+    """The agent of that name, or None."""
     return AGENTS.get(name)
 
 
 def transcript_roots(settings: Settings, environ: Mapping[str, str]) -> list[tuple[str, str]]:
     """Every (agent, folder) whose transcripts may be read, without repeats.
 
-    The folder holds `projects/` or `sessions/`. HOME counts in tests alone: the daemon's
+    HOME counts in tests alone: the daemon's
     environment is that of whichever terminal happened to start it. A client's own variable does
     not count where it names a folder that a repository could bring: its settings can set it, and
     words of the person in such a transcript would be anybody's.
@@ -30,21 +33,23 @@ def transcript_roots(settings: Settings, environ: Mapping[str, str]) -> list[tup
     home = passwd_home()
     if environ.get("MASH_TESTING") == "1":
         home = environ.get("HOME") or home
-    chosen = {claude.NAME: settings.claude_roots, codex.NAME: settings.codex_roots}
     roots: list[tuple[str, str]] = []
     for name, agent in AGENTS.items():
-        own = environ.get(agent.ROOT_VARIABLE)
-        if not own or may_be_brought(own):
+        own = own_root(agent, environ, home)
+        if may_be_brought(own):
             own = os.path.join(home, agent.HOME_FOLDER)
-        for root in _absolute((own, *chosen[name]), home):
+        for root in _absolute((own, *settings.chat_roots(agent.ROOTS_KEY)), home):
             if (name, root) not in roots:
                 roots.append((name, root))
     return roots
 
 
-def count_compressed(roots: list[tuple[str, str]]) -> int:
-    """How many transcripts cannot be read because the host compressed them."""
-    return sum(codex.count_compressed(root) for name, root in roots if name == codex.NAME)
+def own_root(agent: "Agent", environ: Mapping[str, str], home: str) -> str:
+    """The folder in which the client itself keeps its transcripts, as this environment tells."""
+    named = environ.get(agent.ROOT_VARIABLE)
+    if not named:
+        return os.path.join(home, agent.HOME_FOLDER)
+    return os.path.join(named, agent.BELOW_VARIABLE) if agent.BELOW_VARIABLE else named
 
 
 def _absolute(roots: tuple[str, ...], home: str) -> Iterator[str]:

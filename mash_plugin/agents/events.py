@@ -1,4 +1,4 @@
-"""What the product knows of a host: its transcripts and their messages, without its quirks."""
+"""What the product knows of an agent: its transcripts and their messages, without its quirks."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, Protocol
@@ -27,7 +27,8 @@ class Message(NamedTuple):
     bytes_left_out: int = 0
     """Bytes of tool output that were not kept."""
     is_headless: bool = False
-    """Given to `claude -p` or `codex exec`: nobody knows who wrote it (author `unknown`).
+    """Given to `claude -p` or `codex exec`, or to a client that does not tell such a prompt from a
+    typed one: nobody knows who wrote it (author `unknown`).
 
     `person_text` then holds the prompt, for people who set `records.trust_headless_prompts`.
     """
@@ -73,13 +74,32 @@ class TranscriptReader(Protocol):
 
 
 class Agent(Protocol):
-    """What a host module offers (`agents.AGENTS`)."""
+    """What the package of every agent offers (`agents.AGENTS`): its chats can be read."""
 
     NAME: str
+    TITLE: str
+    """What people call it."""
+    COMMAND: str
+    ROOTS_KEY: str
+    """Its key in the `[chats.roots]` table of config.toml."""
     ROOT_VARIABLE: str
-    """The client's own variable for the folder that holds its transcripts."""
+    """The client's own variable for the folder that holds its transcripts, or for one above."""
+    BELOW_VARIABLE: str
+    """Where in that one the folder lies; empty where the variable names the folder itself."""
     HOME_FOLDER: str
     """That folder below the home folder when the variable is not set."""
+    UNREAD: tuple[str, str]
+    """Why some of its transcripts cannot be read, and the command that helps."""
+
+    def find_transcripts(self, root: str) -> Iterator[TranscriptFile]: ...
+    def find_session(self, root: str, session_id: str) -> TranscriptFile | None: ...
+    def count_unread(self, root: str) -> int: ...
+    def open_reader(self, file: TranscriptFile, state: ReaderState) -> TranscriptReader: ...
+
+
+class HookedAgent(Agent, Protocol):
+    """One that also calls hooks of ours while it works (`agents.HOOKED`)."""
+
     TOOL_PREFIX: str
     """What stands before the names of our tools as the agent shows them to its model."""
     STARTS_WITH_PROMPT: bool
@@ -88,6 +108,3 @@ class Agent(Protocol):
     def parse_event(self, hook: str, raw: dict[str, Any]) -> HookEvent | None: ...
     def wrap_context(self, event: HookEvent, text: str) -> bytes: ...
     def files_read(self, event: HookEvent, roots: list[tuple[str, str]]) -> tuple[str, ...]: ...
-    def find_transcripts(self, root: str) -> Iterator[TranscriptFile]: ...
-    def find_session(self, root: str, session_id: str) -> TranscriptFile | None: ...
-    def open_reader(self, file: TranscriptFile, state: ReaderState) -> TranscriptReader: ...

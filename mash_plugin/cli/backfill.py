@@ -8,7 +8,7 @@ from datetime import datetime
 
 import click
 
-from mash_plugin.agents import AGENTS
+from mash_plugin.agents import HOOKED
 from mash_plugin.backfill import offer, window
 from mash_plugin.backfill.plan import MOST_REVIEWS, make_plan
 from mash_plugin.backfill.run import Options, Result, run
@@ -23,7 +23,7 @@ Tell = Callable[[str], None]
 
 
 @click.command()
-@click.option("--agent", type=click.Choice(list(AGENTS)), help="Who reviews, if there are two.")
+@click.option("--agent", type=click.Choice(list(HOOKED)), help="Who reviews, if there are two.")
 @click.option("--since", metavar="WHEN", help="3d, 12h, 2w, a date, or Unix milliseconds.")
 @click.option(
     "--limit",

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from mash_plugin.agents import AGENTS
+from mash_plugin.agents import HOOKED
 from mash_plugin.cli.telling import tell
 from mash_plugin.cli.wizard.plan import Choices, Plan, make_plan, tell_plan
 from mash_plugin.connecting import refuse_sandbox
@@ -40,7 +40,7 @@ Json = dict[str, Any]
 )
 @click.option(
     "--backfill-memory",
-    type=click.Choice(list(AGENTS)),
+    type=click.Choice(list(HOOKED)),
     help="Let this agent review your last chats, unasked; prints the result as JSON.",
 )
 @click.option("--no-backfill", is_flag=True, help="Do not offer to review your last chats.")

@@ -6,7 +6,8 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from mash_plugin.agents.hosts import HOSTS
+from mash_plugin.agents import AGENTS, own_root
+from mash_plugin.agents.plugin import find_command, user_home
 from mash_plugin.errors import InvalidArgument
 from mash_plugin.file_writing import replace_file
 from mash_plugin.paths import Paths, find_paths, may_be_brought, passwd_home, pin_file
@@ -54,13 +55,13 @@ def _new_pins() -> dict[str, str]:
 def unseen_roots(environ: Mapping[str, str]) -> dict[str, str]:
     """Transcript roots of this environment, by key, that the daemon would not find by itself."""
     roots = {}
-    for host in HOSTS:
-        place = host.find_place(environ)
-        own = os.path.join(passwd_home(), host.HOME_FOLDER)
-        is_seen = place.client is not None or place.config.is_dir()
-        is_seen = is_seen and not may_be_brought(str(place.config))
-        if is_seen and os.path.realpath(place.config) != os.path.realpath(own):
-            roots[host.ROOTS_KEY] = _noted(os.path.abspath(place.config))
+    for agent in AGENTS.values():
+        root = own_root(agent, environ, str(user_home(environ)))
+        own = os.path.join(passwd_home(), agent.HOME_FOLDER)
+        is_seen = find_command(agent.COMMAND, environ) is not None or os.path.isdir(root)
+        is_seen = is_seen and not may_be_brought(root)
+        if is_seen and os.path.realpath(root) != os.path.realpath(own):
+            roots[agent.ROOTS_KEY] = _noted(os.path.abspath(root))
     return roots
 
 

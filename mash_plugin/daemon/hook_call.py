@@ -15,7 +15,7 @@ from mash_plugin.store.session_rows import CHAT, GROUP, SessionState
 from mash_plugin.store.sessions import HookState
 
 if TYPE_CHECKING:  # a hook's first answer needs no transcripts
-    from mash_plugin.agents.events import Agent
+    from mash_plugin.agents.events import HookedAgent
 
 T = TypeVar("T")
 Undo = list[Callable[[], None]]
@@ -46,7 +46,7 @@ class Hook(NamedTuple):
     """One hook call with what it may do."""
 
     node: HookNode
-    host: "Agent"
+    host: "HookedAgent"
     event: HookEvent
     call: Call
     session: SessionState

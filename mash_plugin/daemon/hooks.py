@@ -6,7 +6,7 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
-from mash_plugin.agents import agent_named
+from mash_plugin.agents import HOOKED
 from mash_plugin.agents.hook_event import HookEvent
 from mash_plugin.agents.payload import CHECK_SESSION, CHECK_TEXT, read_payload
 from mash_plugin.chats.project import Project, project_of
@@ -22,7 +22,7 @@ from mash_plugin.render.text import shown_bytes
 from mash_plugin.store.session_rows import CHAT
 
 if TYPE_CHECKING:  # a hook's first answer needs no transcripts
-    from mash_plugin.agents.events import Agent
+    from mash_plugin.agents.events import HookedAgent
 
 BUDGET_S = 0.1
 PATIENCE = 0.7
@@ -48,7 +48,7 @@ def answer(
     until = time.monotonic() + BUDGET_S
     undo = [] if undo is None else undo
     try:
-        host = agent_named(agent)
+        host = HOOKED.get(agent)
         event = host.parse_event(name, read_payload(body)) if host else None
         if host is None or event is None:
             return b""
@@ -76,7 +76,7 @@ def answer(
 def _prepare(
     node: HookNode,
     name: str,
-    host: "Agent",
+    host: "HookedAgent",
     event: HookEvent,
     switches: Mapping[str, str],
     until: float,

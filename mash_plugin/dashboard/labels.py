@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+from mash_plugin.agents import AGENTS
+
 Json = Mapping[str, Any]
 KINDS = {"decision": "Decision", "preference": "Preference", "fact": "Fact"}
 PLURALS = {"decision": "Decisions", "preference": "Preferences", "fact": "Facts"}
@@ -51,7 +53,7 @@ SPEAKERS = {
     "unknown": "Unknown",
 }
 RETIRED = frozenset({"superseded", "withdrawn", "retracted"})
-SOURCES = {"claude-code": "Claude Code", "codex": "Codex"}
+SOURCES = {name: agent.TITLE for name, agent in AGENTS.items()}
 
 
 def scope_key(scope: Json) -> str:

@@ -9,7 +9,7 @@ from shlex import join
 
 import apsw
 
-from mash_plugin.agents import agent_named, count_compressed, transcript_roots
+from mash_plugin.agents import AGENTS, agent_named, transcript_roots
 from mash_plugin.agents.events import TranscriptFile
 from mash_plugin.chat_ids import chat_id
 from mash_plugin.chats.project import project_of
@@ -60,13 +60,14 @@ def check_index(machine: Machine) -> Iterator[Finding]:
         yield Finding("index", "ok", f"{chats} chats, none waits to be read")
 
 
-def check_compressed(machine: Machine) -> Iterator[Finding]:
+def check_unread(machine: Machine) -> Iterator[Finding]:
     """Transcripts that no reader of ours opens."""
-    number = count_compressed(transcript_roots(machine.settings, machine.environ))
-    if number:
-        text = f"{counted(number, 'chat')} compressed (.jsonl.zst) and not read"
-        why = "Codex does that where it is told to; unpacked ones are read"
-        yield Finding("chats-compressed", "note", text, why, "zstd -d FILE.jsonl.zst")
+    roots = transcript_roots(machine.settings, machine.environ)
+    for agent in AGENTS.values():
+        number = sum(agent.count_unread(root) for name, root in roots if name == agent.NAME)
+        if number:
+            text = f"{counted(number, 'chat')} of {agent.TITLE} in a form that is not read"
+            yield Finding("chats-unread", "note", text, *agent.UNREAD)
 
 
 def check_leftovers(machine: Machine) -> Iterator[Finding]:

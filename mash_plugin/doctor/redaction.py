@@ -7,6 +7,7 @@ import socket
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from mash_plugin.agents import AGENTS
 from mash_plugin.paths import Paths, passwd_home
 from mash_plugin.privacy.credentials import mask
 
@@ -79,9 +80,9 @@ def _places(paths: Paths, environ: Mapping[str, str]) -> list[tuple[str, str]]:
         os.path.dirname(paths.config_file): "~CONFIG",
         passwd_home(): "~",
         environ.get("HOME", ""): "~",
-        environ.get("CLAUDE_CONFIG_DIR", ""): "~CLAUDE",
-        environ.get("CODEX_HOME", ""): "~CODEX",
     }
+    for agent in AGENTS.values():
+        named[environ.get(agent.ROOT_VARIABLE, "")] = f"~{agent.ROOTS_KEY.upper()}"
     if paths.home:
         named[paths.home] = "~MASH"
     real = {os.path.realpath(path): name for path, name in named.items() if path}

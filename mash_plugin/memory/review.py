@@ -6,7 +6,7 @@ Nothing is saved here: what a reviewer finds goes through `extract_records` like
 from contextlib import suppress
 from typing import Any
 
-from mash_plugin.agents import AGENTS, agent_named
+from mash_plugin.agents import HOOKED
 from mash_plugin.chats.reading import Chat, as_chat, messages_from
 from mash_plugin.errors import ChatNotFound, InvalidArgument, RecordsDisabled
 from mash_plugin.memory.call import Call
@@ -79,9 +79,9 @@ def review_result(call: Call, request: Json) -> Json:
 
 def review_failed(call: Call, request: Json) -> Json:
     """Remember that a review was not saved: that chat comes last in the next run."""
-    if agent_named(request["agent"]) is None:
+    if request["agent"] not in HOOKED:
         raise InvalidArgument(
-            f"There is no agent {request['agent']!r}; known: {', '.join(AGENTS)}."
+            f"There is no reviewer {request['agent']!r}; known: {', '.join(HOOKED)}."
         )
     chat = known_chat(call.chats, request["chat_id"])
     with call.store.writing() as db:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from mash_plugin.agents import AGENTS
+from mash_plugin.agents import HOOKED
 from mash_plugin.wording import TOOLS
 from tests.cli.test_chats_commands import SESSION, write_chat
 from tests.support import fake_anthropic, fake_openai
@@ -52,7 +52,7 @@ def test_claude_code_lists_every_tool_under_the_name_of_the_notes_and_loads_none
 ) -> None:
     person.anthropic.when("Look for the tool", LOAD_RECORD, {"text": "seen"})
     assert person.home.claude_print("Look for the tool", clone).out.strip() == "seen"
-    prefix = AGENTS["claude-code"].TOOL_PREFIX
+    prefix = HOOKED["claude-code"].TOOL_PREFIX
     first, last = person.anthropic.bodies[0], person.anthropic.bodies[-1]
     listed = re.findall(rf"^{prefix}(\w+)$", fake_anthropic.context_of(last), re.MULTILINE)
     loaded = [tool["name"].removeprefix(prefix) for tool in last["tools"]]
@@ -72,7 +72,7 @@ def test_codex_finds_the_tools_in_the_namespace_of_the_notes(
     body = person.openai.bodies[-1]
     found = [item for item in body["input"] if item["type"] == "tool_search_output"][-1]
     (space,) = found["tools"]
-    prefix = AGENTS["codex"].TOOL_PREFIX
+    prefix = HOOKED["codex"].TOOL_PREFIX
     assert space["name"] + "__" == prefix
     assert {tool["name"] for tool in space["tools"]} <= set(TOOLS)
     assert "record" in {tool["name"] for tool in space["tools"]}

@@ -10,7 +10,11 @@ from mash_plugin.agents import AGENTS
 from mash_plugin.agents.events import Message, ReaderState, TranscriptFile, TranscriptReader
 
 FIXTURES = Path(__file__).parent.parent / "fixtures" / "transcripts"
-FOLDERS = {"claude-code": FIXTURES / "claude", "codex": FIXTURES / "codex"}
+FOLDERS = {
+    "claude-code": FIXTURES / "claude",
+    "codex": FIXTURES / "codex",
+    "gemini-cli": FIXTURES / "gemini",
+}
 CLASSES = {"person", "inferred", "headless", "agent", "tool", "automated", "unknown", "none"}
 FIRST_BARE_LINE = 107
 """From here on `codex/older-lines.jsonl` holds rollouts of 2025, which had another format."""
@@ -115,6 +119,14 @@ def test_no_line_gives_two_messages(agent: str, name: str) -> None:
         ("codex", "tui-clear-interrupt-0.jsonl", 8, "hello tui first"),
         ("codex", "legacy-resumed.jsonl", 2, "legacy prompt"),
         ("codex", "older-lines.jsonl", 22, "text of 394 characters"),
+        (
+            "gemini-cli",
+            "tui-files-paste-shell-compressed-resumed.jsonl",
+            15,
+            "Look at @notes.md please",
+        ),
+        ("gemini-cli", "tui-subagent-command-private.jsonl", 11, "/review the ledger"),
+        ("gemini-cli", "tui-subagent-command-private.jsonl", 15, "Keep [private] to yourself"),
     ],
 )
 @pytest.mark.row(44)

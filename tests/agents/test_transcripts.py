@@ -11,12 +11,11 @@ from hypothesis import strategies as st
 from mash_plugin.agents import (
     AGENTS,
     agent_named,
-    count_compressed,
     transcript_roots,
 )
 from mash_plugin.agents.events import Message, ReaderState, TranscriptFile, TranscriptReader
 from mash_plugin.agents.lines import TOOL_TEXT
-from mash_plugin.config import Settings
+from mash_plugin.config import Settings, settings_of
 from mash_plugin.paths import passwd_home
 
 FIXTURES = Path(__file__).parent.parent / "fixtures" / "transcripts"
@@ -83,10 +82,10 @@ def codex_said(text: str, **fields: object) -> dict[str, Any]:
     return {"type": "event_msg", "payload": payload}
 
 
-@pytest.mark.parametrize("folder", ["claude", "codex"])
+@pytest.mark.parametrize("folder", ["claude", "codex", "gemini"])
 @pytest.mark.spec("R-156")
 def test_reading_in_two_halves_gives_what_reading_at_once_gives(folder: str) -> None:
-    agent = {"claude": "claude-code", "codex": "codex"}[folder]
+    agent = {"claude": "claude-code", "codex": "codex", "gemini": "gemini-cli"}[folder]
     for path in (FIXTURES / folder).glob("*.jsonl"):
         lines = path.read_bytes().splitlines()
         file = TranscriptFile(agent, str(path), path.stem)
@@ -305,16 +304,18 @@ def test_a_long_tool_output_is_kept_short_and_its_bytes_are_counted() -> None:
 def test_a_private_span_over_two_parts_is_in_no_text(agent: str) -> None:
     parts = ["Yes. <private>the ledger", "moves</private> Go on."]
     reader = open_new(agent)
-    if agent == "codex":
-        rows = [
+    blocks = [{"type": "text", "text": text} for text in parts]
+    rows = {
+        "claude-code": [claude_user(blocks, **TYPED)],
+        "codex": [
             codex_meta(),
             codex_turn("user"),
             codex_user(*((text, "user.text", "user") for text in parts)),
-        ]
-    else:
-        rows = [claude_user([{"type": "text", "text": text} for text in parts], **TYPED)]
-    [message] = read(reader, *rows)
-    assert message.author == "person"
+        ],
+        "gemini-cli": [{"type": "user", "id": UUID, "content": [{"text": p} for p in parts]}],
+    }
+    [message] = read(reader, *rows[agent])
+    assert message.author == ("unknown" if agent == "gemini-cli" else "person")
     for text in (message.text, message.person_text, reader.state.title):
         assert text is not None
         assert "ledger" not in text
@@ -491,7 +492,8 @@ def test_rollouts_are_found_by_day_archived_or_not_and_compressed_ones_counted(
         assert file is not None
         assert file.session_id == session
     assert codex.find_session(str(tmp_path), packed) is None
-    assert count_compressed([("codex", str(tmp_path)), ("claude-code", str(tmp_path))]) == 1
+    assert codex.count_unread(str(tmp_path)) == 1
+    assert AGENTS["claude-code"].count_unread(str(tmp_path)) == 0
 
 
 @pytest.mark.parametrize("agent", AGENTS)
@@ -511,21 +513,30 @@ def test_a_missing_root_holds_no_transcripts(tmp_path: Path) -> None:
 
 
 def test_roots_are_the_clients_own_and_those_of_the_settings(tmp_path: Path) -> None:
-    settings = Settings(claude_roots=(str(tmp_path), str(tmp_path)), codex_roots=("relative",))
+    settings = Settings(
+        roots=(("claude", (str(tmp_path), str(tmp_path))), ("codex", ("relative",)))
+    )
     home = Path(passwd_home()).resolve()
     assert transcript_roots(settings, {"HOME": "/elsewhere"}) == [
         ("claude-code", str(home / ".claude")),
         ("claude-code", str(tmp_path.resolve())),
         ("codex", str(home / ".codex")),
+        ("gemini-cli", str(home / ".gemini")),
     ]
 
 
 def test_roots_follow_the_clients_variables_and_in_tests_the_home() -> None:
-    environ = {"HOME": "/h", "MASH_TESTING": "1", "CODEX_HOME": "/c"}
+    environ = {"HOME": "/h", "MASH_TESTING": "1", "CODEX_HOME": "/c", "GEMINI_CLI_HOME": "/g"}
     assert transcript_roots(Settings(), environ) == [
         ("claude-code", "/h/.claude"),
         ("codex", "/c"),
+        ("gemini-cli", "/g/.gemini"),
     ]
+
+
+def test_settings_know_the_key_of_every_agent() -> None:
+    keys = [key for key, _folders in settings_of("config.toml", {}, None, {}).roots]
+    assert keys == [agent.ROOTS_KEY for agent in AGENTS.values()]
 
 
 def test_hosts_are_known_by_name() -> None:

@@ -130,6 +130,6 @@ def test_compressed_chats_are_named(home: Home) -> None:
     name = "rollout-2026-11-01T10-00-00-019a0000-0000-7000-8000-000000000000.jsonl.zst"
     (day / name).write_bytes(b"")
     home.mash("index")
-    assert "1 chat compressed" in named(home, "index", "chats-compressed")["what"]
+    assert "1 chat of Codex" in named(home, "index", "chats-unread")["what"]
     (day / name).unlink()
-    assert is_gone(home, "index", "chats-compressed")
+    assert is_gone(home, "index", "chats-unread")

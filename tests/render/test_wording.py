@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 import pytest
 
 from mash_plugin import wording
-from mash_plugin.agents import AGENTS
+from mash_plugin.agents import HOOKED
 from mash_plugin.agents.plugin import PLUGIN
 from mash_plugin.cli.main import COMMANDS
 from mash_plugin.daemon.methods import TOOLS
@@ -19,7 +19,7 @@ from tests.render.test_context import CHATS, RECORDS, SESSION
 from tests.support.homes import ROOT
 
 Note = Callable[[str, str, Mapping[str, str]], str]
-PREFIXES = {name: agent.TOOL_PREFIX for name, agent in AGENTS.items()}
+PREFIXES = {name: agent.TOOL_PREFIX for name, agent in HOOKED.items()}
 PLACES = [
     {"kind": "repository", "identity": "github.com/acme-payments/checkout"},
     {"kind": "local_project", "path": "/home/someone/work/checkout-service"},

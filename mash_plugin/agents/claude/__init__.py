@@ -1,9 +1,11 @@
 """Claude Code as a host. Its parts are imported when first used: a hook's answer needs one."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from mash_plugin.agents.parts import from_parts
 
 if TYPE_CHECKING:
+    from mash_plugin.agents.claude.files import count_unread as count_unread
     from mash_plugin.agents.claude.files import find_session as find_session
     from mash_plugin.agents.claude.files import find_transcripts as find_transcripts
     from mash_plugin.agents.claude.hooks import files_read as files_read
@@ -12,26 +14,27 @@ if TYPE_CHECKING:
     from mash_plugin.agents.claude.transcripts import open_reader as open_reader
 
 NAME = "claude-code"
+TITLE = "Claude Code"
+COMMAND = "claude"
+ROOTS_KEY = "claude"
 ROOT_VARIABLE = "CLAUDE_CONFIG_DIR"
+BELOW_VARIABLE = ""
 HOME_FOLDER = ".claude"
+UNREAD = ("", "")
 TOOL_PREFIX = "mcp__plugin_mash_mash__"
 """Before the tools of a plugin's server: `mcp__plugin_<plugin>_<server>__` (2.1.332)."""
 STARTS_WITH_PROMPT = False
 """What a start brought may have been compacted away before the first prompt (2.1.332)."""
 
-_PARTS = {
-    "files_read": "hooks",
-    "parse_event": "hooks",
-    "wrap_context": "hooks",
-    "find_transcripts": "files",
-    "find_session": "files",
-    "open_reader": "transcripts",
-}
-
-
-def __getattr__(name: str) -> Any:  # noqa: ANN401 - stands for any function of a part
-    if name not in _PARTS:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = getattr(import_module(f"{__name__}.{_PARTS[name]}"), name)
-    globals()[name] = found
-    return found
+__getattr__ = from_parts(
+    __name__,
+    {
+        "files_read": "hooks",
+        "parse_event": "hooks",
+        "wrap_context": "hooks",
+        "find_transcripts": "files",
+        "find_session": "files",
+        "count_unread": "files",
+        "open_reader": "transcripts",
+    },
+)

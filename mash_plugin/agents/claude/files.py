@@ -35,6 +35,11 @@ def find_session(root: str, session_id: str) -> TranscriptFile | None:
     return None
 
 
+def count_unread(_root: str) -> int:
+    """None: whatever Claude Code kept can be read."""
+    return 0
+
+
 def _is_name(name: str) -> bool:
     return bool(SESSION_ID.fullmatch(name)) and name not in (".", "..")
 

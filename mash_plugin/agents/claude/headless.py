@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from mash_plugin.agents.claude import NAME as NAME
-from mash_plugin.agents.claude.setup import TITLE as TITLE
+from mash_plugin.agents.claude import TITLE as TITLE
 from mash_plugin.agents.claude.setup import find_place as find_place
 from mash_plugin.agents.plugin import Place
 from mash_plugin.agents.reviewing import (

@@ -13,9 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from mash_plugin.agents import json_text
+from mash_plugin.agents.claude import COMMAND, NAME, permission
 from mash_plugin.agents.claude import HOME_FOLDER as HOME_FOLDER
-from mash_plugin.agents.claude import NAME, permission
 from mash_plugin.agents.claude import ROOT_VARIABLE as ROOT_VARIABLE
+from mash_plugin.agents.claude import ROOTS_KEY as ROOTS_KEY
+from mash_plugin.agents.claude import TITLE as TITLE
 from mash_plugin.agents.claude.listing import UPDATE as UPDATE
 from mash_plugin.agents.claude.listing import list_plugins as list_plugins
 from mash_plugin.agents.claude.listing import remove_command as remove_command
@@ -39,9 +41,7 @@ from mash_plugin.agents.plugin import (
 from mash_plugin.errors import Internal, InvalidArgument
 from mash_plugin.file_writing import replace_file
 
-TITLE = "Claude Code"
 REVIEW = ""
-ROOTS_KEY = "claude"
 REVIEW_COMMAND = "set `disableAllHooks` to false in Claude Code's settings.json"
 MARKETPLACES = "extraKnownMarketplaces"
 PLUGINS = "enabledPlugins"
@@ -61,7 +61,7 @@ OURS = ((MARKETPLACES, MARKETPLACE), (PLUGINS, PLUGIN_ID))
 def find_place(environ: Mapping[str, str]) -> Place:
     """Where Claude Code keeps its settings, and its command if there is one."""
     config = environ.get(ROOT_VARIABLE) or user_home(environ) / HOME_FOLDER
-    return Place(NAME, TITLE, find_command("claude", environ), Path(config))
+    return Place(NAME, TITLE, find_command(COMMAND, environ), Path(config))
 
 
 def inspect(

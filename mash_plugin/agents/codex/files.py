@@ -19,7 +19,7 @@ def find_transcripts(root: str) -> Iterator[TranscriptFile]:
             yield TranscriptFile("codex", path, session_id)
 
 
-def count_compressed(root: str) -> int:
+def count_unread(root: str) -> int:
     """How many rollouts are skipped because Codex compressed them (an option, off in 0.171)."""
     return sum(is_compressed for _path, _session, is_compressed in _rollouts(root))
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from mash_plugin.agents.codex import NAME as NAME
-from mash_plugin.agents.codex.setup import TITLE as TITLE
+from mash_plugin.agents.codex import TITLE as TITLE
 from mash_plugin.agents.codex.setup import find_place as find_place
 from mash_plugin.agents.plugin import Place
 from mash_plugin.agents.reviewing import (

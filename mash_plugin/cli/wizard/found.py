@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from mash_plugin.agents import agent_named, transcript_roots
+from mash_plugin.agents import AGENTS, agent_named, transcript_roots
 from mash_plugin.agents.hosts import HOSTS, Host
 from mash_plugin.agents.plugin import Installed, Place
 from mash_plugin.cli.pins import unseen_roots
@@ -66,9 +66,9 @@ def find_agents(paths: Paths, rendered: Mapping[str, bytes]) -> list[Found]:
 
 
 def find_chats(paths: Paths) -> dict[str, Chats]:
-    """The transcripts that an index would read, by the name of the agent; none is opened."""
+    """The transcripts that an index would read, by the name of the agent; no message is read."""
     roots = transcript_roots(read_settings(paths.config_file, {}), os.environ)
-    names = {host.ROOTS_KEY: host.find_place(os.environ).agent for host in HOSTS}
+    names = {agent.ROOTS_KEY: name for name, agent in AGENTS.items()}
     roots += [
         (names[key], os.path.realpath(root)) for key, root in unseen_roots(os.environ).items()
     ]

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from mash_plugin.agents import AGENTS, HOOKED
 from mash_plugin.agents.hosts import HOSTS
 from mash_plugin.cli.pins import planned_paths, unseen_roots
 from mash_plugin.cli.plugin import launch_of, render, source_folder
@@ -51,8 +52,8 @@ class Plan:
     def new_roots(self) -> list[str]:
         """Transcript folders that the settings of mash do not name yet."""
         settings = read_settings(self.paths.config_file, {})
-        known = {"claude": settings.claude_roots, "codex": settings.codex_roots}
-        return [r for key, r in unseen_roots(os.environ).items() if r not in known.get(key, ())]
+        unseen = unseen_roots(os.environ).items()
+        return [root for key, root in unseen if root not in settings.chat_roots(key)]
 
 
 def make_plan(choices: Choices) -> Plan:
@@ -105,6 +106,9 @@ def _found_lines(plan: Plan, choices: Choices) -> Iterator[str]:
             yield f"{host.TITLE}: {chats}; its command is not on PATH, so it is left out"
         else:
             yield f"{host.TITLE} ({place.client}): {chats}"
+    for name in AGENTS.keys() - HOOKED.keys():
+        if (found := plan.chats.get(name)) and found.count:
+            yield f"{AGENTS[name].TITLE}: {found.words()}; nothing is installed into it"
 
 
 def _settled_lines(plan: Plan) -> Iterator[str]:

@@ -1,0 +1,52 @@
+"""Make a message of what a reader found: private spans out, a stable ID, a title for its chat."""
+
+import re
+
+from mash_plugin.agents.events import Message, ReaderState
+from mash_plugin.agents.lines import derived_id
+from mash_plugin.privacy.credentials import cut_title
+from mash_plugin.privacy.own_words import persons_own
+from mash_plugin.privacy.spans import split_private
+from mash_plugin.records.model import Author, MessageRole
+
+TITLE_LENGTH = 120
+_OWN_ID = re.compile(
+    r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}|msg_[A-Za-z0-9-]{8,128}"
+)
+
+
+def make_message(
+    agent: str,
+    state: ReaderState,
+    own_id: object,
+    role: MessageRole,
+    author: Author,
+    text: str,
+    own: str | None,
+    sent_at: int | None,
+    offset: int,
+    *,
+    calls: tuple[str, ...] = (),
+    left_out: int = 0,
+    headless: bool = False,
+) -> Message:
+    """The next message of a chat; `own` is what the person typed of its text."""
+    visible, private = split_private(text)
+    if own is not None:
+        own = persons_own(visible if own is text else split_private(own)[0]) or None
+    if state.title is None and own:
+        state.title = title_of(own)
+    if not isinstance(own_id, str) or not _OWN_ID.fullmatch(own_id):
+        own_id = derived_id(agent, state.session_id, state.ordinal, text)
+    state.ordinal += 1
+    return Message(
+        own_id, role, author, visible, own, sent_at, offset, private, calls, left_out, headless
+    )
+
+
+def title_of(text: object) -> str | None:
+    """A title in one line, as a client made it or as the first words of the person."""
+    if not isinstance(text, str):
+        return None
+    shown = split_private(text)[0].strip()  # a client's title may repeat what the person typed
+    return cut_title(shown.split("\n", 1)[0], TITLE_LENGTH) or None

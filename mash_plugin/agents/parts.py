@@ -1,0 +1,19 @@
+"""Import the parts of an agent's package when they are first used: a hook's answer needs one."""
+
+import sys
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any
+
+
+def from_parts(package: str, parts: Mapping[str, str]) -> Callable[[str], Any]:
+    """A `__getattr__` for the package: each name is found in the module that `parts` says."""
+
+    def find(name: str) -> Any:  # noqa: ANN401 - stands for any function of a part
+        if name not in parts:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        found = getattr(import_module(f"{package}.{parts[name]}"), name)
+        setattr(sys.modules[package], name, found)
+        return found
+
+    return find
