@@ -16,6 +16,7 @@ from mash_plugin.group.names import Roles, roles_of
 from mash_plugin.group.schema import schema_number
 from mash_plugin.postgres.connection import Advice, Connection, connect, told
 from mash_plugin.postgres.dsn import connection_options, place_of
+from mash_plugin.postgres.roles import may_become
 
 ADVICE = Advice(
     login="Correct the administrator's connection string; nothing was changed.",
@@ -68,25 +69,9 @@ class Admin:
         self.one("RESET ROLE")
         self.one("SET LOCAL search_path = pg_catalog, pg_temp")
 
-    def may_become_owner(self, roles: Roles) -> None:
-        """Let the administrator work as the owner of the tables."""
-        try:
-            # Tried, not looked up: since 16 there are members that may not SET ROLE.
-            with self.raw.transaction():
-                self.one("SET LOCAL ROLE {owner}", owner=roles.owner)
-                self.one("RESET ROLE")
-        except faults.InsufficientPrivilege:
-            self.one("GRANT {owner} TO CURRENT_USER", owner=roles.owner)
-
     def has_role(self, role: str) -> bool:
         """Whether the server knows such a role, in whichever database it is used."""
         return self.one("SELECT 1 FROM pg_roles WHERE rolname = %s", role) is not None
-
-    @property
-    def is_superuser(self) -> bool:
-        """Whether only the superuser's own statements may be used."""
-        found = self.one("SELECT rolsuper FROM pg_roles WHERE rolname = current_user")
-        return found == (True,)
 
     def refuse_unbound(self, roles: Roles, login: str) -> None:
         """Raise InvalidArgument for a login that the rules between members do not bind."""
@@ -149,7 +134,7 @@ def group_of(admin: Admin, group: str | None) -> Roles:
             f"{admin.place} has the groups {', '.join(found)}; name one with --group."
         )
     roles = Roles(group or found[0])
-    admin.may_become_owner(roles)
+    may_become(admin.raw, roles.owner)
     _refuse_other_schema(admin, roles)
     return roles
 

@@ -7,6 +7,7 @@ from mash_plugin.errors import InvalidArgument, UpgradeNeeded
 from mash_plugin.group.admin import Admin, administering
 from mash_plugin.group.names import Roles, roles_of
 from mash_plugin.group.schema import migration, schema_number, scripts
+from mash_plugin.postgres.roles import may_become
 
 _USED_IN = """
 SELECT min(d.datname) FROM pg_shdepend AS s
@@ -31,7 +32,7 @@ def found_group(dsn: str, group: str, now: int) -> Founded:
         there = admin.one("SELECT 1 FROM pg_namespace WHERE nspname = %s", roles.schema)
         if there is None:
             _make_roles(admin, roles)
-        admin.may_become_owner(roles)
+        may_become(admin.raw, roles.owner)
         if there is None:
             _make_schema(admin, roles)
         with admin.as_owner(roles):

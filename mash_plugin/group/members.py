@@ -9,6 +9,8 @@ from psycopg.sql import SQL, Identifier, Literal
 from mash_plugin.errors import NotFound
 from mash_plugin.group.admin import Admin, administering, group_of
 from mash_plugin.group.names import Roles, check_member
+from mash_plugin.postgres.dsn import stays_here
+from mash_plugin.postgres.roles import make_ordinary, take_back
 
 _IN_COMMON = ("host", "hostaddr", "port", "dbname", "sslmode", "sslrootcert")
 """What a member's connection has in common with the administrator's."""
@@ -110,11 +112,9 @@ def _records_of(admin: Admin, login: str) -> int:
 
 def _allow(admin: Admin, roles: Roles, login: str, *, read_only: bool) -> None:
     given, taken = (roles.member, roles.writer) if read_only else (roles.writer, roles.member)
-    admin.one("REVOKE {taken} FROM {login}", taken=taken, login=login)
+    take_back(admin.raw, taken, login)
     admin.one("GRANT {given} TO {login}", given=given, login=login)
-    # Only a superuser may say these, and only it can have given them.
-    more = "NOSUPERUSER NOBYPASSRLS NOREPLICATION " if admin.is_superuser else ""
-    admin.one(f"ALTER ROLE {{login}} {more}LOGIN INHERIT NOCREATEDB NOCREATEROLE", login=login)
+    make_ordinary(admin.raw, login)
     admin.one(
         "ALTER ROLE {login} SET search_path = pg_catalog, {schema}, pg_temp",
         login=login,
@@ -132,10 +132,15 @@ def _new_dsn(admin: Admin, login: str, host: str | None) -> str:
         SQL("ALTER ROLE {} PASSWORD {}").format(Identifier(login), Literal(verifier.decode()))
     )
     parts = {key: admin.options[key] for key in _IN_COMMON if admin.options.get(key)}
-    parts.setdefault("dbname", admin.raw.info.dbname)
+    # All is said: what is left out comes from the environment, which is another one there.
+    found = admin.raw.info
+    here = {"host": found.host, "port": str(found.port), "dbname": found.dbname}
+    parts = here | parts
     if host is not None:
         parts.pop("hostaddr", None)
         parts["host"] = host
+    if not stays_here(parts):
+        parts["sslmode"] = "verify-full"
     return make_conninfo("", **parts, user=login, password=password)
 
 
@@ -156,7 +161,7 @@ def _shut_out(admin: Admin, roles: Roles, login: str) -> bool:
     if not admin.has_role(login):
         return True
     for role in (roles.writer, roles.member):
-        admin.one("REVOKE {role} FROM {login}", role=role, login=login)
+        take_back(admin.raw, role, login)
     admin.one("ALTER ROLE {login} NOLOGIN PASSWORD NULL", login=login)
     admin.end_sessions(login)
     owns = admin.one(

@@ -27,6 +27,12 @@ Params = Mapping[str, Any]
 Connection = psycopg.Connection[Row]
 OUR_LIMITS = "MA"
 """SQLSTATEs that our own triggers raise begin with it."""
+# Servers speak the language of their machine: these are the words of those that are translated.
+_DENIED = re.compile(
+    "authenti|autenti|autentiz|аутентиф|автентиф|подлинност|autoryzac|doğrulama|認証|认证|認證|인증"
+    "|not permitted to log in|permission denied for database",
+    re.IGNORECASE,
+)
 _BUSY = (faults.QueryCanceled, faults.LockNotAvailable, faults.TransactionRollback)
 _NOT_SET_UP = (faults.UndefinedTable, faults.InvalidSchemaName, faults.UndefinedFunction)
 
@@ -111,9 +117,16 @@ def connect(options: Mapping[str, str], advice: Advice) -> Connection:
     except psycopg.OperationalError as error:
         why = f"{place} cannot be used: {' '.join(str(error).split())}"
         why += "" if why.endswith((".", "?")) else "."
-        if error.sqlstate in ("28P01", "28000") or "authentication" in why:
+        if _is_denied(error):
             raise SharedAuthFailed(f"{why} {advice.login}") from None
         raise SharedUnavailable(f"{why} {advice.away}") from None
+
+
+def _is_denied(error: psycopg.OperationalError) -> bool:
+    """Whether the server refuses the login; the driver keeps no SQLSTATE of a failed connection."""
+    text, raw = str(error), error.pgconn
+    has_answered = raw is not None and raw.used_password  # before, names of hosts are in the text
+    return "authentication failed" in text or (has_answered and bool(_DENIED.search(text)))
 
 
 @contextmanager

@@ -10,6 +10,7 @@ from itertools import zip_longest
 from mash_plugin.errors import InvalidArgument, MashError, plain_reason
 
 LONGEST_DSN = 65_536
+_UNREADABLE = "(unreadable)"
 
 
 def missing_driver() -> MashError:
@@ -89,14 +90,16 @@ def connection_options(
         raise InvalidArgument("A service file can hide where a connection goes; name the host.")
     if "options" in options:
         raise InvalidArgument("The connection string sets options; leave them out.")
+    if not (options.get("host") or options.get("hostaddr")):
+        options |= {"host": environ.get("PGHOST", ""), "hostaddr": environ.get("PGHOSTADDR", "")}
     # Said even when empty: what is said is not taken from the environment or a file.
-    options["host"] = options.get("host") or environ.get("PGHOST", "")
-    options["hostaddr"] = options.get("hostaddr") or environ.get("PGHOSTADDR", "")
-    if not _stays_here(options):
+    options = {"host": "", "hostaddr": "", **options}
+    _refuse_mixed_up(options)
+    if not stays_here(options):
         mode = options.get("sslmode") or environ.get("PGSSLMODE") or "verify-full"
         if mode != "verify-full":
             raise InvalidArgument(
-                f"sslmode={_plain(mode)} does not prove which server {_plain(options['host'])} is;"
+                f"sslmode={_plain(mode)} does not prove which server {options['host']} is;"
                 " use sslmode=verify-full with sslrootcert=FILE."
             )
         options["sslmode"] = mode
@@ -106,6 +109,19 @@ def connection_options(
     options["tcp_user_timeout"] = str(statement_ms)
     options["application_name"] = application
     return options
+
+
+def _refuse_mixed_up(options: Mapping[str, str]) -> None:
+    """Raise InvalidArgument where a name may be a part of the password: errors would repeat it."""
+    for key in ("host", "hostaddr", "dbname", "sslmode"):
+        name = options.get(key, "")
+        if _plain(name) == _UNREADABLE or (key == "dbname" and "@" in name):
+            raise InvalidArgument(
+                f"The connection string cannot be read: what stands for its {key} is none. In"
+                " postgresql://... a password spells @ / : ? # % as %40 %2F %3A %3F %23 %25."
+            )
+    if re.fullmatch(r"[0-9,]*", options.get("port", "")) is None:
+        raise InvalidArgument("The connection string cannot be read: its port is no number.")
 
 
 def place_of(options: Mapping[str, str]) -> str:
@@ -118,7 +134,7 @@ def place_of(options: Mapping[str, str]) -> str:
 def _plain(name: str) -> str:
     """The name as it may be shown: where the two forms were mixed up, it may hold the password."""
     parts = (re.fullmatch(r"@?[\w /.%+-]*|[0-9A-Fa-f:.%]*", part) for part in name.split(","))
-    return name if all(parts) else "(unreadable)"
+    return name if all(parts) else _UNREADABLE
 
 
 def _pinned(schema: str, statement_ms: int, *, is_read_only: bool) -> dict[str, str]:
@@ -133,9 +149,10 @@ def _pinned(schema: str, statement_ms: int, *, is_read_only: bool) -> dict[str, 
     }
 
 
-def _stays_here(options: Mapping[str, str]) -> bool:
+def stays_here(options: Mapping[str, str]) -> bool:
     """Whether every host that may be tried is here; it is reached by its address if it has one."""
-    pairs = zip_longest(options["hostaddr"].split(","), options["host"].split(","), fillvalue="")
+    addresses, hosts = (options.get(name, "").split(",") for name in ("hostaddr", "host"))
+    pairs = zip_longest(addresses, hosts, fillvalue="")
     return all(_is_here(address or host) for address, host in pairs)
 
 

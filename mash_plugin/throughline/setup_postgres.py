@@ -16,6 +16,7 @@ from mash_plugin.errors import InvalidArgument, UpgradeNeeded
 from mash_plugin.file_writing import write_private
 from mash_plugin.postgres.connection import Connection, connect, told
 from mash_plugin.postgres.dsn import parsed, place_of
+from mash_plugin.postgres.roles import make_ordinary, may_become
 from mash_plugin.throughline.artifacts import memory_id
 from mash_plugin.throughline.dsn import FILE, SCHEMA, connection_options
 from mash_plugin.throughline.postgres import (
@@ -78,8 +79,7 @@ def _make_roles(admin: Connection) -> None:
     for role in (OWNER, AGENTS):
         if not _exists(admin, role):
             admin.execute(SQL("CREATE ROLE {} NOLOGIN NOINHERIT").format(Identifier(role)))
-    if admin.execute("SELECT pg_has_role(%s, 'MEMBER')", (OWNER,)).fetchone() != (True,):
-        admin.execute(SQL("GRANT {} TO CURRENT_USER").format(Identifier(OWNER)))
+    may_become(admin, OWNER)
     schema, owner = Identifier(SCHEMA), Identifier(OWNER)
     admin.execute(SQL("CREATE SCHEMA IF NOT EXISTS {} AUTHORIZATION {}").format(schema, owner))
     admin.execute(SQL("REVOKE ALL ON SCHEMA {} FROM PUBLIC").format(schema))
@@ -122,12 +122,8 @@ def _make_login(
     name = Identifier(role)
     if not is_there:
         admin.execute(SQL("CREATE ROLE {} LOGIN").format(name))
-        admin.execute(SQL("GRANT {} TO {}").format(Identifier(AGENTS), name))
-    admin.execute(
-        SQL("ALTER ROLE {} NOSUPERUSER NOBYPASSRLS NOCREATEDB NOCREATEROLE").format(name)
-        if _is_superuser(admin)
-        else SQL("ALTER ROLE {} NOCREATEDB NOCREATEROLE").format(name)
-    )
+    admin.execute(SQL("GRANT {} TO {}").format(Identifier(AGENTS), name))
+    make_ordinary(admin, role)
     admin.execute(
         SQL("ALTER ROLE {} SET search_path = pg_catalog, {}, pg_temp").format(
             name, Identifier(SCHEMA)
@@ -163,8 +159,3 @@ def _refuse_other_login(file: str, role: str) -> None:
 def _exists(admin: Connection, role: str) -> bool:
     found = admin.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", (role,)).fetchone()
     return found is not None
-
-
-def _is_superuser(admin: Connection) -> bool:
-    row = admin.execute("SELECT rolsuper FROM pg_roles WHERE rolname = current_user").fetchone()
-    return row == (True,)

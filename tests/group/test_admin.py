@@ -99,6 +99,46 @@ def test_a_member_becomes_a_reader_and_a_writer_again(group, person):
         published(anna, "n1", "r2")
 
 
+@pytest.mark.parametrize("change", [("add", "carl", "--read-only"), ("remove", "carl")])
+def test_what_another_administrator_gave_is_taken_away_too(group, person, change):
+    roles = group.roles
+    group.run("CREATE ROLE keeper LOGIN CREATEROLE PASSWORD 'made-up'")
+    try:
+        group.run(
+            f"GRANT {roles.owner}, {roles.member}, {roles.writer} TO keeper WITH ADMIN OPTION"
+        )
+        keeper = group.admin_dsn.replace("user=admin", "user=keeper")
+        keeper = keeper.replace(group.server.password, "made-up")
+        made = person.mash("group", "add", "carl", stdin=keeper)
+        assert made.code == 0, made.err
+        carl = roles.login("carl")
+        group.run(f"GRANT CREATE ON DATABASE {group.database} TO {carl}")  # so that it stays
+        assert admin(person, group, *change).code == 0
+        may_write = "SELECT pg_has_role(%s, %s, 'MEMBER')"
+        assert group.run(may_write, carl, roles.writer) == [(False,)]
+        assert group.run(may_write, carl, roles.member) == [("--read-only" in change,)]
+    finally:
+        group.run("DROP OWNED BY keeper")
+        group.run(f"REVOKE CREATE ON DATABASE {group.database} FROM {roles.login('carl')}")
+        group.run(f"DROP ROLE {roles.login('carl')}")
+        group.run("DROP ROLE keeper")
+
+
+def test_a_login_loses_what_it_may_beyond_its_roles(group, person):
+    login = group.roles.login("carl")
+    group.run(f"CREATE ROLE {login} LOGIN CREATEDB CREATEROLE REPLICATION")
+    assert admin(person, group, "add", "carl").code == 0
+    may = "SELECT rolcreatedb, rolcreaterole, rolreplication, rolcanlogin FROM pg_roles"
+    assert group.run(f"{may} WHERE rolname = %s", login) == [(False, False, False, True)]
+
+
+def test_one_who_is_made_a_reader_is_told_of_what_stays_published(group, person):
+    with closing(group.open("anna")) as anna:
+        published(anna, "n1", "r1")
+    told = " ".join(admin(person, group, "add", "anna", "--read-only").err.split())
+    assert "1 record that they published stay there" in told
+
+
 def test_a_removed_member_is_out_at_once_and_what_it_published_stays_under_its_name(group, person):
     with group.connect("anna") as open_before, closing(group.open("anna")) as anna:
         published(anna, "n1", "r1", "r2")

@@ -125,6 +125,9 @@ def as_other_user(command: list[str]) -> list[str]:
 
 
 def program(name: str) -> str:
+    """The newest server's program, or that of the folder in MASH_TEST_POSTGRES."""
+    if folder := os.environ.get("MASH_TEST_POSTGRES"):
+        return str(Path(folder) / name)
     versions = sorted(Path("/usr/lib/postgresql").glob(f"*/bin/{name}"), key=lambda p: p.parts[4])
     found = str(versions[-1]) if versions else shutil.which(name)
     if found is None:
