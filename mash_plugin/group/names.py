@@ -64,12 +64,17 @@ def check_member(member: str) -> str:
     return member
 
 
+def _shown(user: str) -> str:
+    # Anything else may be a connection string that was put together wrongly, password and all.
+    return repr(user) if re.fullmatch(r"[\w.-]{0,63}", user) else "in the connection string"
+
+
 def roles_of_login(user: str) -> Roles:
     """The roles of the group that a login belongs to. Raises InvalidArgument for any other."""
     found = _LOGIN.fullmatch(user)
     if found is None:
         raise InvalidArgument(
-            f"The login {user!r:.80} is no member's; those are called mash_GROUP_m_MEMBER. Use"
+            f"The login {_shown(user)} is no member's; those are called mash_GROUP_m_MEMBER. Use"
             " the connection string that `mash group add` printed for you."
         )
     return Roles(found[1])

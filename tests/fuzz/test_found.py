@@ -109,7 +109,7 @@ def test_no_more_objects_are_read_from_a_line_than_crashes_leave_there():
 
 def test_a_connection_string_of_two_forms_is_refused_without_its_password():
     mixed = "postgresql://password='h7nterPass93' ?sslmode=require"
-    with pytest.raises(InvalidArgument, match=r"which server .unreadable. is") as caught:
+    with pytest.raises(InvalidArgument, match=r"cannot be read") as caught:
         connection_options(mixed, {}, is_read_only=True)
     assert "h7nterPass93" not in caught.value.message
 
