@@ -17,7 +17,7 @@ from mash_plugin.config import Settings, check_settings, read_settings
 from mash_plugin.errors import MashError
 from mash_plugin.group.names import check_member, roles_of
 from mash_plugin.paths import Paths, find_paths
-from mash_plugin.postgres.dsn import missing_driver
+from mash_plugin.postgres.dsn import missing_driver, parsed, stays_here
 from mash_plugin.render.text import clean, local_date
 from mash_plugin.wording import counted
 
@@ -198,10 +198,13 @@ def _told_of(done: "Added") -> str:
     if done.kept_records and not done.was_there:
         told += f" {counted(done.kept_records, 'record')} published under this name before are"
         told += " theirs again."
+    elif done.kept_records and done.is_read_only:
+        told += f" {counted(done.kept_records, 'record')} that they published stay there, and only"
+        told += " `mash group remove --purge` takes them away."
     if done.dsn is None:
         return f"{told} The password is the former one; --new-password makes another."
     told += " Hand this on in private, it is not shown again; they run `mash group join -`."
-    if "host=/" in done.dsn or "host=" not in done.dsn or "host=localhost" in done.dsn:
+    if stays_here(parsed(done.dsn)):
         told += " It works on this machine alone; --host NAME makes one for others."
     return told
 

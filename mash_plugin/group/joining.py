@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from tomlkit.items import Item
 
 from mash_plugin.config import Settings
-from mash_plugin.errors import InvalidArgument, MashError
+from mash_plugin.errors import InvalidArgument, InvalidState, MashError
 from mash_plugin.file_writing import write_private
 from mash_plugin.group.names import roles_of_login
 from mash_plugin.group.session import SQL_FOLDER, WRITER, dsn_file, open_dsn, open_group
 from mash_plugin.postgres.dsn import parsed, read_dsn_file
 from mash_plugin.settings_file import Table, edit_settings, subtable
 from mash_plugin.store.queries import load
+from mash_plugin.wording import counted
 
 if TYPE_CHECKING:
     from mash_plugin.group.database import GroupDatabase
@@ -62,7 +63,8 @@ def leave_group(
 ) -> Left:
     """Withdraw what this node published, then forget the group; its other settings stay.
 
-    Raises what `open_group` raises; nothing was changed then.
+    Raises what `open_group` raises, and InvalidState for a login that published and may only read
+    by now; nothing was changed then.
     """
     file = dsn_file(settings)
     if keep:
@@ -70,6 +72,7 @@ def leave_group(
         _remove_own(file, settings)
         return Left(file, None)
     with closing(_reached(settings, environ)) as db:
+        _refuse_reader(db, node_id)
         # The daemon stops first: it would publish again what is withdrawn.
         edit_settings(settings.file, _forget_file)
         try:
@@ -146,10 +149,22 @@ def _forget_file(table: Table) -> None:
         del table["group"]
 
 
+def _refuse_reader(db: "GroupDatabase", node_id: str) -> None:
+    row = db.one(sql.own_records, {"node": node_id}) if db.is_read_only else None
+    if row and row[0]:
+        raise InvalidState(
+            f"{db.place}: {db.member} may only read by now, so {counted(row[0], 'record')} that"
+            " this machine published cannot be withdrawn, and you have not left. Whoever runs the"
+            f" group can delete them (mash group remove {db.member} --purge);"
+            " `mash group leave --keep` leaves them there."
+        )
+
+
 def _withdraw(db: "GroupDatabase", node_id: str) -> int:
     with db.transaction():
         row = db.one(sql.own_records, {"node": node_id})
-        db.run(sql.remove_node, {"node": node_id})
+        if not db.is_read_only:
+            db.run(sql.remove_node, {"node": node_id})
     return int(row[0]) if row else 0
 
 

@@ -282,6 +282,22 @@ def test_leaving_that_fails_half_way_has_left_nothing(group, joined, node, monke
     assert status(joined)[0] == 0
 
 
+def test_one_who_may_only_read_leaves_and_is_told_what_it_cannot_withdraw(group, joined, node):
+    with closing(group.open("anna")) as anna:
+        published(anna, node, "r1")
+    joined.dsn_file.write_text(group.add("anna", read_only=True))
+    refused = joined.mash("group", "leave")
+    assert refused.code == 1
+    assert "anna may only read by now, so 1 record" in " ".join(refused.err.split())
+    assert "remove anna --purge" in " ".join(refused.err.split())
+    assert status(joined)[0] == 0
+    group.run("DELETE FROM nodes")
+    left = joined.mash("group", "leave")
+    assert (left.code, left.err) == (0, "")
+    assert "0 published records withdrawn" in left.out
+    assert status(joined) == (0, {"is_joined": False})
+
+
 def test_one_who_was_removed_can_still_leave(group, joined):
     group.remove("anna")
     refused = joined.mash("group", "leave")
