@@ -1,11 +1,14 @@
 """`mash demo` tells the whole story with real hooks, and leaves nothing behind."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from tests.support.documents import documents
 
 LIMIT_S = 120
 
@@ -63,6 +66,21 @@ def test_the_demo_shows_a_change_of_mind_with_its_history(told: str) -> None:
     assert "now:    decision: Tide tables are stored in SQLite." in chapter(told, 5)
     assert "before: revision 2, superseded: Tide tables" in chapter(told, 5)
     assert "before: revision 1, accepted: Tide tables" in chapter(told, 5)
+
+
+@pytest.mark.parametrize("mark", ["start", "prompt"])
+def test_the_readme_shows_what_the_demo_shows(told: str, mark: str) -> None:
+    _, _, after = documents()["README.md"].partition(f"<!-- {mark}: mash demo -->\n```text\n")
+    shown = after.partition("```\n<!-- end -->")[0]
+    assert len(shown) > 200
+    assert one_line(shown) in one_line(told)
+
+
+def one_line(text: str) -> str:
+    """Without white space, and with one date and one ID for all: they differ from run to run."""
+    for changing in (r"[0-9a-f]{8}-[0-9a-f-]{27}", r"[0-9a-f]{32}", r"\d{4}-\d\d-\d\d"):
+        text = re.sub(changing, "~", text)
+    return "".join(text.split())
 
 
 def test_the_demo_touches_nothing_of_the_users_and_leaves_nothing(told: str, user: Path) -> None:
