@@ -7,7 +7,7 @@ import click
 import orjson
 
 from mash_plugin.cli.asking import plain
-from mash_plugin.cli.consent import confirmed
+from mash_plugin.cli.consent import confirmed, refuse_in_session
 from mash_plugin.cli.record_page import record_rows
 from mash_plugin.cli.record_words import state_words
 from mash_plugin.cli.tables import lines_of, print_table, short_ids, when
@@ -117,13 +117,14 @@ def undo(record_id: str | None, as_json: bool) -> None:
 
 def _require_terminal() -> None:
     """Exit code 2 where no person can be asked: an agent's shell and a script have no say here."""
+    context = click.get_current_context()
     if not sys.stdin.isatty():
-        context = click.get_current_context()
         raise click.UsageError(
             f"`{context.command_path}` acts on your own word alone: run it in a terminal of your"
             " own, where it can ask you. Agents use the tool `record` with your words as evidence.",
             context,
         )
+    refuse_in_session(f"`{context.command_path}` acts on your own word alone")
 
 
 def _ask(action: str, **request: Any) -> Json:  # noqa: ANN401 - JSON

@@ -7,6 +7,9 @@ import click
 
 from mash_plugin.cli import telling
 
+OF_AN_EDITOR = ("CLAUDE_CODE_SSE_PORT",)
+"""Set in each terminal of an editor that knows the agent, where a person types."""
+
 
 def require_yes(
     question: str, unasked: str, *, is_answerable: bool = True, left: str = "Nothing was changed."
@@ -38,13 +41,18 @@ def confirmed(question: str, *, default: bool = False) -> bool:
 
 
 def refuse_in_session(what: str) -> None:
-    """Exit code 2 in a shell of an agent: what would happen there, nobody has agreed to."""
+    """Exit code 2 in a shell of an agent: what would happen there, nobody has agreed to.
+
+    Not even on a terminal, for an agent can open one of its own (`script`). A guard rail alone: a
+    shell may drop the variables, or speak to the daemon itself (SECURITY.md).
+    """
     from mash_plugin.agents.reviewing import OF_A_SESSION
 
-    found = next((name for name in OF_A_SESSION if name in os.environ), None)
+    marks = (name for name in OF_A_SESSION if name not in OF_AN_EDITOR)
+    found = next((name for name in marks if name in os.environ), None)
     if found is not None:
         raise click.UsageError(
             f"{what}, and this is an agent's session ({found} is set): run it in a terminal of"
-            " your own, without --yes.",
+            " your own.",
             click.get_current_context(),
         )

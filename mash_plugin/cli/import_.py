@@ -93,15 +93,11 @@ def import_(
     if file is None:
         raise click.UsageError("name the FILE to import.")
     path = os.path.abspath(file)
-    if not source and file.endswith(".md") and os.path.exists(file):
-        raise click.UsageError(
-            f"{file} is no export. To take in its rules: mash import {shlex.quote(file)} --from"
-            " rules"
-        )
     if source:
         request: Json = {"source": source, "path": path}
         request |= {"scope": scope_of(scope)} if scope else {}
         return _run("import_memory", request, _show_memory, dry_run, as_json, yes)
+    _refuse_rules(file)
     if not dry_run:
         _require_person(as_mine=as_mine, keep_identity=keep_identity, is_asked=not (yes or as_json))
     mode = "identity" if keep_identity else "mine" if as_mine else "export"
@@ -120,6 +116,15 @@ def _refuse_mixed(
         raise click.UsageError("--scope goes with --from.")
 
 
+def _refuse_rules(file: str) -> None:
+    """Exit code 2 for a file of rules that is given as an export."""
+    if file.endswith(".md") and os.path.exists(file):
+        raise click.UsageError(
+            f"{file} is no export. To take in its rules: mash import {shlex.quote(file)} --from"
+            " rules"
+        )
+
+
 def _require_person(*, as_mine: bool, keep_identity: bool, is_asked: bool) -> None:
     """Exit code 2 where records would become the person's own without the person."""
     is_asked = is_asked and sys.stdin.isatty()
@@ -130,7 +135,9 @@ def _require_person(*, as_mine: bool, keep_identity: bool, is_asked: bool) -> No
             " terminal of your own, without --yes and --json. --dry-run works anywhere.",
             context,
         )
-    if keep_identity and not is_asked:
+    if as_mine:
+        refuse_in_session("--as-mine makes what stands in the file your own word")
+    if keep_identity:
         refuse_in_session("--keep-identity replaces your memory as a whole")
 
 

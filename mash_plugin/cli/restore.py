@@ -1,7 +1,6 @@
 """`mash restore`: the store back from a daily backup, with the former one kept."""
 
 import os
-import sys
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -40,7 +39,7 @@ def restore(backup: str | None, is_list: bool, as_json: bool, yes: bool) -> None
     if is_list:
         _list(paths, as_json=as_json)
         return
-    if backup is not None and not _is_daily(paths, backup) and not sys.stdin.isatty():
+    if backup is not None and not _is_daily(paths, backup):
         refuse_in_session(f"{clean(backup)} would replace your memory as a whole")
     report = store_report(paths)
     if not yes and report.state not in ("missing", "damaged"):

@@ -48,6 +48,23 @@ def test_without_a_terminal_nothing_is_done_and_the_advice_is_one_line(told: Hom
     assert newest(told, made)["revision"] == 1
 
 
+@pytest.mark.parametrize("variable", ["CLAUDECODE", "CODEX_THREAD_ID"])
+def test_a_terminal_that_an_agent_opened_is_no_persons(told: Home, variable: str) -> None:
+    made = save(told, "candidate", f"Typed by an agent ({variable}).")
+    for words in (("establish", made), ("forget-record", made), ("withdraw", "--session", SESSION)):
+        command = ("env", f"{variable}=1", "mash", *words)
+        code, shown = on_a_terminal(told, "y\n", *command)
+        assert code == 2
+        assert f"this is an agent's session ({variable} is set)" in " ".join(shown.split())
+    assert newest(told, made)["revision"] == 1
+
+
+def test_the_terminal_of_an_editor_that_knows_the_agent_is_a_persons(told: Home) -> None:
+    made = save(told, "candidate", "Typed in an editor.")
+    command = ("env", "CLAUDE_CODE_SSE_PORT=4711", "mash", "establish", made)
+    assert on_a_terminal(told, "y\n", *command)[0] == 0
+
+
 def test_a_call_never_has_the_persons_authority(told: Home) -> None:
     for method in ("terminal_change", "terminal_withdraw", "terminal_show"):
         answer = told.call(method, {"action": "establish", "id": "x", "revision": 1})

@@ -174,6 +174,11 @@ def test_no_agent_replaces_the_whole_memory(told: Home, machine: Home) -> None:
         refused = machine.run("mash", *words, env={variable: "1"})
         assert (refused.code, refused.out) == (2, "")
         assert f"this is an agent's session ({variable} is set)" in refused.err
+    for words in (("import", file, "--as-mine"), ("restore", str(backup))):
+        # On a terminal that the agent opened itself, too.
+        command = ("env", "CLAUDECODE=1", "mash", *words)
+        code, shown = on_a_terminal(machine, "y\n", *command)
+        assert (code, "agent's session" in " ".join(shown.split())) == (2, True)
     assert statements(machine) == []
 
 
