@@ -155,7 +155,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     "upgrade": (
         ("mash upgrade --check", "has its checkout changed"),
         ("mash upgrade", "install what it holds"),
-        ("mash upgrade ~/mash_plugin-0.2.0-py3-none-any.whl", "a wheel"),
+        ("mash upgrade ~/mash_plugin-1.1.0-py3-none-any.whl", "a wheel"),
     ),
     "uninstall": (
         ("mash uninstall", "leave the agents as they were"),

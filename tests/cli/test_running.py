@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+from importlib.metadata import version
 from pathlib import Path
 
 from tests.support.homes import ROOT, Home
@@ -41,7 +42,8 @@ def test_init_replaces_the_daemon_of_a_former_build(fresh: Home) -> None:
     assert program_of(fresh) == python
     done = fresh.mash("init", "--yes", "--no-agents", "--no-index")
     assert done.code == 0, done
-    assert f"The daemon is replaced; the former was version 0.1.0 from {python}." in done.out
+    former = f"version {version('mash-plugin')} from {python}"
+    assert f"The daemon is replaced; the former was {former}." in done.out
     assert program_of(fresh) != python
     assert "replaced" not in fresh.mash("init", "--yes", "--no-agents", "--no-index").out
 

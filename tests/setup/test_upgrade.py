@@ -15,7 +15,7 @@ from tests.support.processes import daemons_of, end_processes_of
 from tests.support.trust_hooks import trust_hooks
 from tests.support.wheels import lend_libraries, wheel_as
 
-VERSIONS = ("0.1.1", "0.2.0", "0.3.0")
+VERSIONS = ("1.0.1", "1.1.0", "1.2.0")
 
 
 @pytest.fixture(scope="module")
