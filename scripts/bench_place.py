@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import math
 import os
 import random
 import shutil
@@ -11,7 +12,7 @@ import sys
 import tempfile
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -23,11 +24,12 @@ from bench_timing import cpu_seconds
 from mash_plugin.paths import Paths, find_paths
 from mash_plugin.records.model import Scope
 from mash_plugin.store.open import open_chats, open_store
+from mash_plugin.store.sqlite import Database
 
 ROOT = Path(__file__).resolve().parent.parent
 IDENTITY = "host.example/team/bench"
 AGENT = "claude-code"
-MESSAGES = 100_000
+MESSAGES, LARGEST = 100_000, 1_000_000
 SETTLE_S = 30.0
 RESTING_CPU_S = 0.02
 """What a resting daemon may take in a second."""
@@ -36,10 +38,20 @@ RESTING_CPU_S = 0.02
 class Place:
     """Made when first needed, removed at the end."""
 
-    def __init__(self, megabytes: int, records: int, messages: int = MESSAGES) -> None:
+    def __init__(
+        self,
+        megabytes: int,
+        records: int,
+        messages: int = MESSAGES,
+        *,
+        largest: int = LARGEST,
+        deadline_s: float = math.inf,
+    ) -> None:
         self.megabytes = megabytes
         self.messages_of_all = messages
         self.records = records
+        self.largest = largest
+        self.deadline = time.monotonic() + deadline_s
         self.root = Path(tempfile.mkdtemp(prefix="mash-bench-")).resolve()
         self.python = sys.executable
         self.now = int(time.time() * 1000)
@@ -138,17 +150,34 @@ class Place:
         self.mash("index")
         return self
 
+    def sizes(self, sizes: Iterable[int]) -> Iterator[int]:
+        """Those sizes up to the largest that can be reached in time, by what the last one took."""
+        took, before = 0.0, 0
+        for size in sizes:
+            begin = time.monotonic()
+            expected = took * size / before if before else 0
+            if size > self.largest or begin + expected > self.deadline:
+                return
+            yield size
+            took, before = time.monotonic() - begin, size
+
     def fill_records(self, paths: Paths, scopes: list[Scope], count: int) -> None:
         """Write records through the store that the daemon opens."""
         database = open_store(paths, self.now)
         try:
-            with database.reading() as db:
-                row = db.one("SELECT owner_id FROM owners WHERE origin = 'local'")
-            assert row is not None
-            build_records(database, row[0], scopes, count, self.now)
-            database.checkpoint("TRUNCATE")
+            self.fill_store(database, scopes, count)
         finally:
             database.close()
+
+    def fill_store(
+        self, database: Database, scopes: list[Scope], count: int, first: int = 0
+    ) -> None:
+        """Write so many records, numbered from the first, into an open store."""
+        with database.reading() as db:
+            row = db.one("SELECT owner_id FROM owners WHERE origin = 'local'")
+        assert row is not None
+        build_records(database, row[0], scopes, count, self.now, first)
+        database.checkpoint("TRUNCATE")
 
     def mash(self, *words: str) -> str:
         """What one command of mash prints."""

@@ -5,11 +5,13 @@ from collections.abc import Callable, Iterator
 from bench_chats import append, index, search
 from bench_dash import dash
 from bench_group import group
+from bench_growth import growth
 from bench_hooks import away, cold, hooks
 from bench_mask import mask
 from bench_mcp import mcp
 from bench_place import Place
 from bench_publish import publish
+from bench_quality import quality
 from bench_recall import recall
 from bench_saving import save
 from bench_table import Line
@@ -26,6 +28,8 @@ ROWS: dict[str, Callable[[Place, int], Iterator[Line]]] = {
     "search": search,
     "mask": mask,
     "save": save,
+    "growth": growth,
+    "quality": quality,
     "publish": publish,
     "group": group,
     "capture": capture,
