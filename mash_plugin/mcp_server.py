@@ -156,7 +156,7 @@ def _working_memory() -> "MemoryTools | None":
     from mash_plugin.throughline.settings import configured_agent
 
     try:
-        named = configured_agent(find_paths(os.environ).config_file, os.environ)
+        named = configured_agent(find_paths(os.environ).config_file)
     except MashError as error:
         sys.stderr.write(f"mash mcp: the mm_* tools are off: {mask(error.message)}\n")
         return None

@@ -28,7 +28,7 @@ class Bridge:
 
     def run(self, now: int) -> tuple[int, int]:
         """Capture what has ended or rests, and drain it; how many sessions and artifacts."""
-        target = throughline.configured_agent(self._node.paths.config_file, {})
+        target = throughline.configured_agent(self._node.paths.config_file)
         if target is None:
             return 0, 0
         agent, place = target
@@ -45,7 +45,7 @@ class Bridge:
 
     def forget(self, now: int) -> None:
         """Take out what was captured of chats that are forgotten, also where none is now."""
-        target = throughline.configured_agent(self._node.paths.config_file, {})
+        target = throughline.configured_agent(self._node.paths.config_file)
         if target is not None:
             self._settle(*target, now)
 

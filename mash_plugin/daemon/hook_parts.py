@@ -207,7 +207,7 @@ def elsewhere(call: Call, project: Project | None, session_id: str) -> Part[list
         from mash_plugin.throughline.bridge import channel_of, happened_elsewhere
         from mash_plugin.throughline.settings import configured_agent
 
-        target = configured_agent(call.settings.file, {})
+        target = configured_agent(call.settings.file)
         if target is None:
             return []
         channels = [channel_of(name, project.identity or project.place) for name in AGENTS]

@@ -1,6 +1,5 @@
 """The working buffer: what waits in the queue, what is kept for now, and what was promoted."""
 
-import os
 from collections.abc import Mapping
 from itertools import groupby, islice
 from typing import Any, NamedTuple
@@ -56,7 +55,7 @@ def throughline(place: Place, _query: Mapping[str, str], _path: Mapping[str, Any
     problem = ""
     buffer = None
     try:
-        configured = configured_agent(place.paths.config_file, os.environ)
+        configured = configured_agent(place.paths.config_file)
         buffer = _buffer(*configured, place.masking()) if configured else None
     except MashError as error:
         problem = error.message

@@ -17,7 +17,7 @@ def check_throughline(machine: Machine) -> Iterator[Finding]:
     if read_tables(file)[1] is not None:
         return  # a file that cannot be read is a finding of its own
     try:
-        target = configured_agent(file, machine.environ)
+        target = configured_agent(file)
     except InvalidArgument as error:
         yield Finding("throughline-settings", "error", error.message)
         return

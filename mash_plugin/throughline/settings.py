@@ -89,16 +89,17 @@ def read_settings(config_dir: str, workspace: str | None, environ: Mapping[str, 
     )
 
 
-def configured_agent(config_file: str, environ: Mapping[str, str]) -> tuple[str, Settings] | None:
+def configured_agent(config_file: str) -> tuple[str, Settings] | None:
     """The agent and workspace that [throughline] of mash's own configuration names, if it does.
 
-    Raises InvalidArgument as `read_settings`.
+    The environment has no say: a project's settings can set MM_POSTGRES_DSN for the servers that
+    its agent starts, and the daemon would not see it. Raises InvalidArgument as `read_settings`.
     """
     in_file = _read_file(config_file)
     agent, workspace = _text(in_file, "agent"), _text(in_file, "workspace")
     if agent is None or workspace is None:
         return None
-    return agent, read_settings(os.path.dirname(config_file), workspace, environ)
+    return agent, read_settings(os.path.dirname(config_file), workspace, {})
 
 
 def _folder(place: str) -> str:

@@ -61,7 +61,7 @@ def _check_settings(folder: Path, data: bytes) -> None:
     for fault in list_faults(found):
         assert fault
     is_denied(project_of(str(folder)), found.deny)
-    refusal_of(lambda: throughline.configured_agent(str(file), environ))
+    refusal_of(lambda: throughline.configured_agent(str(file)))
     error = refusal_of(lambda: throughline.read_settings(str(folder), None, environ))
     if error is None:
         read = throughline.read_settings(str(folder), None, environ)

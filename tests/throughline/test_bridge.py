@@ -43,7 +43,7 @@ def say(desk, session=ONE, *lines):  # noqa: F811
 
 
 def stored(desk, columns="session_id, channel, category, text"):  # noqa: F811
-    _agent, settings = configured_agent(str(desk.root / "mash" / "config.toml"), {})
+    _agent, settings = configured_agent(str(desk.root / "mash" / "config.toml"))
     db = open_database(settings, to_write=False)
     try:
         return db.all(f"SELECT {columns} FROM mm_memories ORDER BY artifact_key", {})  # noqa: S608
@@ -232,3 +232,12 @@ def test_the_daemon_forgets_what_it_captured_also_where_it_captures_no_more(brid
         eventually(lambda: stored(bridged) == [], "the working memories stay")
     finally:
         at_work.close()
+
+
+def test_a_projects_environment_does_not_choose_where_memories_go(bridged, monkeypatch):
+    monkeypatch.setenv("MM_BACKEND", "postgres")
+    monkeypatch.setenv("MM_POSTGRES_DSN", "postgresql://crew@elsewhere.example/mm")
+    monkeypatch.setenv("MM_WORKSPACE", "/planted")
+    _agent, settings = configured_agent(str(bridged.root / "mash" / "config.toml"))
+    assert (settings.backend, settings.dsn) == ("file", None)
+    assert settings.workspace == f"{bridged.root}/mm"
