@@ -1,12 +1,19 @@
 """Wait so long for the network and no longer: names and dead connections outlast every time-out."""
 
 import threading
-from collections.abc import Callable
-from typing import Generic, TypeVar
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from mash_plugin.errors import SharedUnavailable
 
+if TYPE_CHECKING:
+    from mash_plugin.group.database import GroupDatabase
+
 T = TypeVar("T")
+SILENT_S, LOOK_EVERY_S = 40.0, 1.0
+"""A server that works ends every statement sooner, by the time limits of the session."""
 
 
 class _Work(Generic[T]):
@@ -67,3 +74,25 @@ def within(
             " try again when it can be reached."
         )
     return doing.result()
+
+
+@contextmanager
+def cut_off(db: "GroupDatabase") -> Iterator[None]:
+    """Cut the connection when its server answers nothing for long, however long the work is.
+
+    A process that was stopped keeps no time limit, and its machine keeps the connection alive.
+    """
+    is_done = threading.Event()
+
+    def watch() -> None:
+        while not is_done.wait(LOOK_EVERY_S):
+            since = db.waits_since
+            if since is not None and time.monotonic() - since > SILENT_S:
+                db.cut()
+                return
+
+    threading.Thread(target=watch, name="group-watch", daemon=True).start()
+    try:
+        yield
+    finally:
+        is_done.set()

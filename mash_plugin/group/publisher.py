@@ -10,7 +10,6 @@ differ, one side was restored or a commit's reply was lost: then all copies are 
 
 import os
 import secrets
-import socket
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, suppress
 from typing import TYPE_CHECKING, NamedTuple
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from mash_plugin.digest import sha256_of
 from mash_plugin.errors import InvalidState, MashError, StoreBusy
 from mash_plugin.group.comparison import compare, let_others_run
+from mash_plugin.group.deadline import cut_off
 from mash_plugin.group.publication import TABLES, Copy, Rules, Withheld
 from mash_plugin.group.session import SQL_FOLDER, open_group
 from mash_plugin.memory.call import Call
@@ -88,7 +88,7 @@ class Publisher:
         self._is_full = False
         with call.store.writing():
             pass  # nothing is published that could not be noted
-        with closing(open_group(call.settings, self._environ, to_write=True)) as db:
+        with closing(open_group(call.settings, self._environ, to_write=True)) as db, cut_off(db):
             self._db = db
             try:
                 self.entered = Entered(
@@ -108,11 +108,8 @@ class Publisher:
 
     def break_off(self) -> None:
         """End a connection that a thread waits for; from any other thread."""
-        db = self._db
-        if db is not None:
-            # It may be closed by now, in psycopg's words.
-            with suppress(Exception), socket.socket(fileno=os.dup(db.descriptor)) as ours:
-                ours.shutdown(socket.SHUT_RDWR)
+        if self._db is not None:
+            self._db.cut()
 
     def _leave(self, call: Call) -> None:
         with call.store.reading() as local:

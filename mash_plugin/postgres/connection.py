@@ -1,6 +1,7 @@
 """One connection to a Postgres server, and its errors in our words. Imports psycopg."""
 
 import re
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
@@ -60,6 +61,9 @@ class PostgresDatabase:
         self._raw = raw
         self._advice = advice
         self.place = place
+        self.waits_since: float | None = None
+        """Since when the server was last heard of while something is asked of it."""
+        self._depth = 0
 
     def one(self, sql: str, params: Params) -> Row | None:
         """The first row, or None."""
@@ -103,8 +107,14 @@ class PostgresDatabase:
 
     @contextmanager
     def _told(self) -> Iterator[None]:
-        with told(self.place, self._advice):
-            yield
+        self._depth += 1
+        self.waits_since = time.monotonic()
+        try:
+            with told(self.place, self._advice):
+                yield
+        finally:
+            self._depth -= 1
+            self.waits_since = time.monotonic() if self._depth else None
 
 
 def connect(options: Mapping[str, str], advice: Advice) -> Connection:

@@ -1,7 +1,9 @@
 """The daemon publishes by itself, goes on after anything, and does not live for it for ever."""
 
 import json
+import os
 import shutil
+import signal
 import subprocess
 import threading
 from collections.abc import Iterator
@@ -14,6 +16,8 @@ from mash_plugin.daemon.log import Log
 from mash_plugin.daemon.node import Node
 from mash_plugin.daemon.publishing import Publishing
 from mash_plugin.daemon.workers import Workers
+from mash_plugin.errors import SharedUnavailable
+from mash_plugin.group import deadline
 from mash_plugin.paths import Paths
 from mash_plugin.store.backup import newest_good
 from mash_plugin.store.restore import restore
@@ -235,6 +239,36 @@ def test_a_daemon_does_not_end_while_the_server_takes_what_waits(
         lock.rollback()
         assert daemon.wait(60) == 0
     check(group, anna)
+
+
+@pytest.mark.spec("R-173")
+@pytest.mark.row(66)
+def test_a_server_that_was_stopped_in_the_middle_is_left(
+    memory: Memory, shop: Shop, group: Group, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(deadline, "SILENT_S", 0.5)
+    monkeypatch.setattr(deadline, "LOOK_EVERY_S", 0.1)
+    memory.index()
+    join(memory, group, "anna")
+    publisher(memory).run()
+    made = memory.established("Use Qdrant for local search.")
+    stopped: list[int] = []
+
+    def stop(name: str) -> None:
+        [(pid,)] = group.run("SELECT pid FROM pg_stat_activity WHERE application_name = 'mash'")
+        os.kill(pid, signal.SIGSTOP)
+        stopped.append(pid)
+
+    monkeypatch.setattr("mash_plugin.group.publisher.failpoint", stop)
+    try:
+        with pytest.raises(SharedUnavailable, match="went away"):
+            publisher(memory).run()
+    finally:
+        for pid in stopped:
+            os.kill(pid, signal.SIGCONT)
+    monkeypatch.undo()
+    publisher(memory).run()
+    assert heads(group) == {made["id"]: 1}
 
 
 def test_one_that_died_in_a_transaction_does_not_stop_the_next(
