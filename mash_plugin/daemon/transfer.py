@@ -79,7 +79,7 @@ def break_off_transfer(requests: Requests, params: Mapping[str, Any]) -> Json:
 
 def import_memory(requests: Requests, params: Mapping[str, Any]) -> Json:
     """Take in what another tool remembers, as candidates, or with `dry_run` show them."""
-    from mash_plugin.transfer.others import take_in
+    from mash_plugin.transfer.candidates_in import take_in
 
     scope = _scopes([params["scope"]]) if params.get("scope") else None
     return take_in(
@@ -93,7 +93,7 @@ def import_memory(requests: Requests, params: Mapping[str, Any]) -> Json:
 
 def undo_import(requests: Requests, params: Mapping[str, Any]) -> Json:
     """Remove the candidates that came of an import of another tool's memory."""
-    from mash_plugin.transfer.others import take_back
+    from mash_plugin.transfer.candidates_in import take_back
 
     import_id = (text_of(params, "id") or "").encode("utf-8", "replace").decode()
     return take_back(_call(requests), import_id)

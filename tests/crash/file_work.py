@@ -14,8 +14,8 @@ from mash_plugin.store import backup, migrate
 from mash_plugin.store.faults import translated_files
 from mash_plugin.store.open import open_chats, open_store
 from mash_plugin.store.restore import restore
+from mash_plugin.transfer.candidates_in import take_in as take_in_rules
 from mash_plugin.transfer.export import Wanted, export_store
-from mash_plugin.transfer.others import take_in as take_in_rules
 from tests.conftest import CHOICE, NOW, QUESTION
 from tests.crash.workloads import Records, State, Workload, assert_whole
 from tests.store.saving import save, saved

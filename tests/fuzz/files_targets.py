@@ -14,9 +14,9 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 
 from mash_plugin.memory.call import Call, Caller
 from mash_plugin.records.model import Scope
+from mash_plugin.transfer.candidates_in import take_in
 from mash_plugin.transfer.importing import import_file
 from mash_plugin.transfer.kinds import KINDS
-from mash_plugin.transfer.others import take_in
 from tests.fuzz.shapes import damaged, encoded, json_bytes, some_text, spoilt, texts
 from tests.fuzz.target import FIXTURES, Check, Target, refusal_of, split_head, with_head
 from tests.hooks_answers.conftest import IDENTITY, NOW, open_node

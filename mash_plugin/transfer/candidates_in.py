@@ -3,18 +3,13 @@
 The files stand in the index as a chat of kind `import`, of nobody's words: it establishes nothing.
 """
 
-import os
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from mash_plugin.chat_ids import chat_id
 from mash_plugin.errors import (
     Forgotten,
-    InvalidArgument,
     NotFound,
     RecordsDisabled,
-    TooLarge,
-    plain_reason,
 )
 from mash_plugin.memory.call import Call
 from mash_plugin.memory.denied import Denied
@@ -41,41 +36,13 @@ from mash_plugin.store.queries import load
 from mash_plugin.store.records import find_live, get_head
 from mash_plugin.store.sqlite import Connection
 from mash_plugin.transfer.chats_in import ChatsIn
-from mash_plugin.transfer.claude_mem import read_observations
-from mash_plugin.transfer.claude_memory import read_memory
-from mash_plugin.transfer.files import opened
-from mash_plugin.transfer.items import Found, Item
+from mash_plugin.transfer.items import Item
 from mash_plugin.transfer.lines import Numbered
-from mash_plugin.transfer.places import scope_of_place
-from mash_plugin.transfer.rules import read_rules
+from mash_plugin.transfer.other_tools import LABELS, Wanted, read_wanted
 
-LABELS = {
-    "claude-memory": "Claude Code's auto memory",
-    "rules": "a file of rules",
-    "claude-mem": "claude-mem",
-}
-FILE_BYTES = 4 << 20
-EXPORT_BYTES = 64 << 20
-MOST_FILES = 400
 STATES: dict[str, State] = {"decision": "proposed", "preference": "active", "fact": "current"}
 _SQL = load("transfer")
 Json = dict[str, Any]
-
-
-class _Import(NamedTuple):
-    """One import: from where, for which scope, and what it would save."""
-
-    source: str
-    path: str
-    scope: Scope
-    found: Found
-    content: bytes
-
-    @property
-    def title(self) -> str:
-        """How its chat is listed."""
-        name = os.path.basename(self.path.rstrip("/"))
-        return f"Import of {_plain(name) or self.source}"
 
 
 def take_in(
@@ -87,7 +54,7 @@ def take_in(
     """
     if not call.settings.records_enabled:
         raise RecordsDisabled
-    wanted = _read(call, source, path, scope)
+    wanted = read_wanted(call, source, path, scope)
     Denied(call).refuse_scope(wanted.scope)
     index = call.chats.database
     # The note of this import must not outlive the texts that its records rest on.
@@ -134,7 +101,7 @@ def take_back(call: Call, import_id: str) -> Json:
 class _Saving:
     """Saves one import, inside both writes."""
 
-    def __init__(self, call: Call, db: Connection, identity: Identity, wanted: _Import) -> None:
+    def __init__(self, call: Call, db: Connection, identity: Identity, wanted: Wanted) -> None:
         self._call, self._db, self._identity, self._wanted = call, db, identity, wanted
         self._key = memory_key(identity, "\0".join((wanted.source, *wanted.scope)), wanted.content)
         self._session = f"{wanted.source}-{self._key.hex()[:16]}"
@@ -256,67 +223,3 @@ class _Saving:
 
 def _shown(item: Item) -> Json:
     return {"kind": item.kind, "statement": item.statement, "from": item.source.name}
-
-
-def _read(call: Call, source: str, path: str, scope: Scope | None) -> _Import:
-    if source not in LABELS:
-        raise InvalidArgument(f"source: one of {', '.join(LABELS)}, not {source[:50]!r}.")
-    scope = scope or scope_of_place(call, source, path)
-    match source:
-        case "claude-memory":
-            files = list(_memory_files(path))
-            content = b"\0".join(f"{name}\0{text}".encode() for name, text in files)
-            found = read_memory(files)
-        case "rules":
-            content = _bytes_of(path, FILE_BYTES)
-            found = read_rules(_plain(os.path.basename(path)), _text(path, content))
-        case _:
-            content = _bytes_of(path, EXPORT_BYTES)
-            name = None if scope.kind == "personal" else os.path.basename(scope.value)
-            found = read_observations(content, name)
-    return _Import(source, path, scope, found, content)
-
-
-def _memory_files(folder: str) -> Iterator[tuple[str, str]]:
-    try:
-        names = sorted(name for name in os.listdir(folder) if name.endswith(".md"))
-    except OSError as error:
-        raise InvalidArgument(
-            f"{folder} is no folder that can be read ({plain_reason(error)})."
-        ) from error
-    if len(names) > MOST_FILES:
-        raise TooLarge(f"{folder} holds {len(names)} files; at most {MOST_FILES} are taken in.")
-    for name in names:
-        path = os.path.join(folder, name)
-        yield _plain(name), _text(path, _bytes_of(path, FILE_BYTES))
-
-
-def _bytes_of(path: str, most: int) -> bytes:
-    with opened(path, "import") as file:
-        try:
-            data = file.read(most + 1)
-        except OSError as error:
-            raise InvalidArgument(
-                f"{path} cannot be read ({plain_reason(error)}). Nothing was imported."
-            ) from error
-    if len(data) > most:
-        raise TooLarge(f"{path} has more than {most} bytes. Nothing was imported.")
-    return data
-
-
-def _text(path: str, data: bytes) -> str:
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InvalidArgument(
-            f"{path} is no text in UTF-8 (byte {error.start}): save it as such, or name another"
-            " file. Nothing was imported."
-        ) from error
-    if "\0" in text:
-        raise InvalidArgument(f"{path} is no text. Nothing was imported.")
-    return text.replace("\r\n", "\n")
-
-
-def _plain(name: str) -> str:
-    """The name of a file without bytes that are no UTF-8."""
-    return name.encode("utf-8", "replace").decode()

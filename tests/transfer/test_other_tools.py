@@ -10,8 +10,8 @@ import pytest
 from mash_plugin.errors import Forgotten, InvalidArgument, NotFound, RecordsDisabled, TooLarge
 from mash_plugin.memory.forget_chat import find_going, forget_chat
 from mash_plugin.records.model import Scope
+from mash_plugin.transfer.candidates_in import take_back, take_in
 from mash_plugin.transfer.claude_mem import read_observations
-from mash_plugin.transfer.others import take_back, take_in
 from mash_plugin.transfer.rules import read_rules
 from tests.conftest import SHOP, Memory, Shop
 from tests.transfer.conftest import Json, a_memory, chats_of, export, rows_of
