@@ -242,7 +242,7 @@ def _not_the_persons(
             f" {call.settings.file} lets no such words count"
         )
     elif message.is_headless:
-        what = "in the prompt of a headless run, whose author is not known"
+        what = "in a prompt that may be of a headless run: its author is not known"
     elif message.author in ("person", "inferred"):
         what = "in pasted, fenced or quoted text, not in the person's own words"
     else:

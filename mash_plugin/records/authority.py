@@ -67,7 +67,7 @@ def warnings_of(cited: Sequence[Cited]) -> list[str]:
         )
     if "unknown" in authors:
         warnings.append(
-            "The prompt came from a headless run and counts as the person's by the setting"
+            "The prompt may be of a headless run and counts as the person's by the setting"
             " records.trust_headless_prompts."
         )
     return warnings

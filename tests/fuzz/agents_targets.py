@@ -11,7 +11,7 @@ from typing import Any, get_args
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from mash_plugin.agents import AGENTS
+from mash_plugin.agents import AGENTS, HOOKED
 from mash_plugin.agents.events import Message, ReaderState, TranscriptFile, TranscriptReader
 from mash_plugin.agents.lines import parse_objects, read_lines
 from mash_plugin.daemon import hooks
@@ -25,14 +25,14 @@ LONGEST_ANSWER = 10_000
 """Characters: where Claude Code begins to cut what a hook says."""
 _MAY_BE_JSON = (b"", *(bytes([first]) for first in b'{["-0123456789tfnNI'))
 LONGEST_ROW = 6_000
-_FOLDERS = {"claude-code": "claude", "codex": "codex"}
+_FOLDERS = {"claude-code": "claude", "codex": "codex", "gemini-cli": "gemini"}
 
 
 def payloads() -> SearchStrategy[bytes]:
     """What the hooks of both agents are sent, spoilt."""
     heads = st.builds(
         "{} {} {}".format,
-        st.sampled_from((*AGENTS, *AGENTS, "other")),
+        st.sampled_from((*HOOKED, *AGENTS, "other")),
         st.sampled_from((*HOOKS, "")),
         st.sampled_from(("", "MASH_RECORD_CAPTURE=off", "MASH_TEST_NOW_MS=9e9 MASH_INTERNAL=x")),
     )
@@ -189,9 +189,19 @@ def _is_persons_in_codex(row: dict[str, Any]) -> bool:
     return (item.get("type"), item.get("role")) == ("message", "user") and '"user"' in says
 
 
-_MAY_BE_PERSONS = {"claude-code": _is_persons_in_claude, "codex": _is_persons_in_codex}
+def _is_persons_in_gemini(_row: dict[str, Any]) -> bool:
+    """None: no line of 0.61 says who wrote it."""
+    return False
+
+
+_MAY_BE_PERSONS = {
+    "claude-code": _is_persons_in_claude,
+    "codex": _is_persons_in_codex,
+    "gemini-cli": _is_persons_in_gemini,
+}
 TARGETS = {
     "hooks": Target(payloads(), hook_answers),
     "claude-transcripts": Target(transcripts("claude-code"), partial(reading, "claude-code")),
     "codex-transcripts": Target(transcripts("codex"), partial(reading, "codex")),
+    "gemini-transcripts": Target(transcripts("gemini-cli"), partial(reading, "gemini-cli")),
 }

@@ -34,9 +34,14 @@ def _is_of_codex(row: dict[str, Any]) -> bool:
     )
 
 
+def _is_of_gemini(row: dict[str, Any]) -> bool:
+    return row.get("type") != "user" or "functionResponse" in json.dumps(row)
+
+
 MACHINES = {
     "claude-code": [row for row in kinds_of_rows("transcripts/claude") if _is_of_claude(row)],
     "codex": [row for row in kinds_of_rows("transcripts/codex") if _is_of_codex(row)],
+    "gemini-cli": [row for row in kinds_of_rows("transcripts/gemini") if _is_of_gemini(row)],
 }
 
 

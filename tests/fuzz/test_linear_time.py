@@ -52,6 +52,11 @@ def _claude_lines(text: str) -> list[bytes]:
     return [json.dumps(row).encode(), text.encode("utf-8", "surrogatepass")]
 
 
+def _gemini_lines(text: str) -> list[bytes]:
+    row = {"type": "user", "content": [{"text": text}], "displayContent": [{"text": text}]}
+    return [json.dumps(row).encode(), text.encode("utf-8", "surrogatepass")]
+
+
 def _codex_lines(text: str) -> list[bytes]:
     content = [{"type": "input_text", "text": text}]
     item = {"type": "message", "role": "user", "content": content}
@@ -87,12 +92,13 @@ def _entry(text: str) -> object:
     return None
 
 
-_LINES = {"claude-code": _claude_lines, "codex": _codex_lines}
+_LINES = {"claude-code": _claude_lines, "codex": _codex_lines, "gemini-cli": _gemini_lines}
 READERS: dict[str, Callable[[str], object]] = {
     "hook payload": lambda text: read_payload(text.encode("utf-8", "replace")),
     "prompt of the host": is_written_by_host,
     "line of Claude Code": _line_of("claude-code"),
     "line of Codex": _line_of("codex"),
+    "line of Gemini CLI": _line_of("gemini-cli"),
     "lines of a file": lambda text: list(read_lines(io.BytesIO(text.encode()), 0)),
     "objects of a line": lambda text: parse_objects(text.encode("utf-8", "replace")),
     "shell command": simple_read,

@@ -8,6 +8,9 @@ import pytest
 
 from mash_plugin.records.model import Scope
 from tests.hooks_answers.conftest import MINUTE, make_repository
+from tests.support.transcripts import GeminiTranscript
+
+SESSION = "aaf1f2a4-af7c-49a6-b191-247ea3d230da"
 
 
 def _records(text):
@@ -91,6 +94,15 @@ def test_chats_of_other_projects_and_the_session_itself_are_not_hinted(desk, tmp
     desk.chat("This very session", "s-1")
     desk.chat("The same project", "old-2")
     assert [c["title"] for c in _chats(desk.start())] == ["The same project"]
+
+
+@pytest.mark.parametrize("agent", ["claude-code", "codex"])
+def test_a_chat_of_an_agent_without_hooks_is_named_as_any_other(desk, agent):
+    chat = GeminiTranscript(desk.root / "home" / ".gemini", str(desk.project), SESSION)
+    chat.prompt("Should ledgers use tabs?")
+    desk.node.chats.refresh_all(desk.now)
+    (shown,) = _chats(desk.start(agent=agent))
+    assert (shown["chat"], shown["title"]) == (f"gemini-cli-{SESSION}", "Should ledgers use tabs?")
 
 
 def test_personal_preferences_come_only_when_asked_for(desk):

@@ -17,7 +17,7 @@ RECORD_TOOLS = "mcp__plugin_mash_mash"
 
 
 def clients_folder() -> Path:
-    """Where the pinned `claude` and `codex` are."""
+    """Where the pinned `claude`, `codex` and `gemini` are."""
     default = ROOT / ".cache" / "clients" / "node_modules" / ".bin"
     return Path(os.environ.get("MASH_TEST_CLIENTS") or default)
 
@@ -222,6 +222,24 @@ stream_max_retries = 0
                 f'\n[projects."{folder}"]\ntrust_level = "trusted"\n' for folder in self._folders()
             )
         )
+
+    def seed_gemini(self, url: str) -> None:
+        """Point Gemini CLI at a fake model and skip its first-run screens (seen with 0.61.0)."""
+        settings = {
+            "security": {"auth": {"selectedType": "gemini-api-key"}},
+            "general": {"enableAutoUpdate": False},
+            "privacy": {"usageStatisticsEnabled": False},
+            "model": {"name": "gemini-2.5-pro"},
+        }
+        folder = self.home / ".gemini"
+        folder.mkdir()
+        (folder / "settings.json").write_text(json.dumps(settings))
+        self.environment |= {
+            "GOOGLE_GEMINI_BASE_URL": url,
+            "GEMINI_API_KEY": "dummy",
+            "GEMINI_CLI_TRUST_WORKSPACE": "true",
+            "GEMINI_CLI_NO_RELAUNCH": "true",
+        }
 
     def _folders(self) -> list[Path]:
         """Every folder that a repository may get in this home."""

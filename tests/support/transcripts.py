@@ -1,4 +1,7 @@
-"""Transcripts as the real clients write them (Claude Code 2.1.332, Codex 0.171.0)."""
+"""Transcripts as the real clients write them.
+
+Claude Code 2.1.332, Codex 0.171.0, Gemini CLI 0.61.0.
+"""
 
 import json
 from datetime import UTC, datetime
@@ -223,6 +226,38 @@ class CodexTranscript:
         self.count += 1
         with self.path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(row, ensure_ascii=False) + "\n")
+
+
+class GeminiTranscript:
+    """One chat under ROOT/tmp; every method appends and gives the message's ID."""
+
+    def __init__(self, root: Path, project: str, session_id: str) -> None:
+        folder = root / "tmp" / Path(project).name
+        (folder / "chats").mkdir(parents=True, exist_ok=True)
+        (folder / ".project_root").write_text(project)
+        self.path = folder / "chats" / f"session-2026-11-30T07-06-{session_id[:8]}.jsonl"
+        self.session_id, self.count = session_id, 0
+        self._append({"sessionId": session_id, "projectHash": "0" * 64, "kind": "main"})
+
+    def prompt(self, text: str) -> str:
+        """A prompt, typed or given to `gemini -p`: they look the same."""
+        return self._message("user", [{"text": text}])
+
+    def agent(self, text: str) -> str:
+        """What the agent says."""
+        return self._message("gemini", text)
+
+    def _message(self, kind: str, content: object) -> str:
+        self.count += 1
+        message_id = str(uuid5(_NAMESPACE, f"{self.session_id}/{self.count}"))
+        time = _time(START, self.count)
+        self._append({"id": message_id, "timestamp": time, "type": kind, "content": content})
+        self._append({"$set": {"lastUpdated": time}})
+        return message_id
+
+    def _append(self, row: dict[str, Any]) -> None:
+        with self.path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(row, ensure_ascii=False, separators=(",", ":")) + "\n")
 
 
 def write_repository(folder: Path, remote: str | None) -> Path:
