@@ -77,6 +77,15 @@ def sha256_of(path: Path) -> str | None:
         return None
 
 
+def read_folder(folder: Path) -> dict[str, bytes]:
+    """The files that lie there now, but for byte code, which no agent counts."""
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+
+
 def remove_tree(path: Path) -> None:
     """Remove a folder of ours, if it is there."""
     shutil.rmtree(path, ignore_errors=True)

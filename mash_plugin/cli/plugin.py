@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mash_plugin.agents.plugin import MARKETPLACE, PLUGIN
+from mash_plugin.agents.plugin import MARKETPLACE, PLUGIN, read_folder
 from mash_plugin.errors import Internal
 from mash_plugin.file_writing import replace_file
 from mash_plugin.paths import Paths
@@ -69,15 +69,6 @@ def render(sources: Path, launch: Launch) -> dict[str, bytes]:
     rendered = {f"{PLUGIN}/{name}": content for name, content in files.items()}
     rendered[".claude-plugin/marketplace.json"] = _json(_marketplace(manifest["description"]))
     return dict(sorted(rendered.items()))
-
-
-def read_folder(folder: Path) -> dict[str, bytes]:
-    """The files that lie there now, but for byte code, which no agent counts."""
-    return {
-        path.relative_to(folder).as_posix(): path.read_bytes()
-        for path in sorted(folder.rglob("*"))
-        if path.is_file() and "__pycache__" not in path.parts
-    }
 
 
 def write_folder(files: Mapping[str, bytes], folder: Path) -> bool:

@@ -16,7 +16,8 @@ from tempfile import TemporaryDirectory
 import click
 
 from mash_plugin import installer
-from mash_plugin.cli.plugin import launch_of, read_folder, render, source_folder, write_folder
+from mash_plugin.agents.plugin import read_folder
+from mash_plugin.cli.plugin import launch_of, render, source_folder, write_folder
 from mash_plugin.cli.telling import tell
 from mash_plugin.errors import Internal, InvalidArgument, UpgradeNeeded
 from mash_plugin.paths import Paths, find_paths

@@ -4,14 +4,14 @@ What only the agent knows is asked of the agent, with a time-out; what its files
 """
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from shlex import quote
 
 from mash_plugin.agents.hosts import HOSTS, Host
 from mash_plugin.agents.listing import TRIED, Listed, version_from, version_of
-from mash_plugin.agents.plugin import PLUGIN, PLUGIN_ID, Place
+from mash_plugin.agents.plugin import PLUGIN, PLUGIN_ID, Place, read_folder
 from mash_plugin.doctor.finding import Finding, Severity
 from mash_plugin.doctor.machine import Machine
 from mash_plugin.doctor.program import hook_command
@@ -30,7 +30,7 @@ def check_folder(machine: Machine) -> Iterator[Finding]:
         if any(host.find_place(machine.environ).client for host in HOSTS):
             text = "no agent was set up yet: there is no plugin folder"
             yield Finding("folder-missing", "note", text, "agents have no memory", INIT)
-    elif _files_of(folder) == machine.rendering().files:
+    elif read_folder(folder) == machine.rendering().files:
         yield Finding("folder", "ok", str(folder))
     else:
         text = f"{folder} is not what this version makes"
@@ -56,7 +56,7 @@ def _check(machine: Machine, host: Host) -> Iterator[Finding]:
     if version.name == "agent-silent":
         return
     folder = Path(machine.paths.marketplace)
-    installed = host.inspect(place, folder, _files_of(folder))
+    installed = host.inspect(place, folder, read_folder(folder))
     match installed.state:
         case "broken":
             text = f"{host.TITLE}: {own_words(installed.detail)}"
@@ -153,15 +153,6 @@ def _check_trust(machine: Machine, host: Host, place: Place) -> Iterator[Finding
         yield Finding("hooks-off", severity, text, why, host.REVIEW_COMMAND)
     elif hooks:
         yield Finding("hooks", "ok", f"{host.TITLE}: all {len(hooks)} hooks are trusted")
-
-
-def _files_of(folder: Path) -> Mapping[str, bytes]:
-    """The files that lie there now, but for byte code, which no agent counts."""
-    return {
-        path.relative_to(folder).as_posix(): path.read_bytes()
-        for path in sorted(folder.rglob("*"))
-        if path.is_file() and "__pycache__" not in path.parts
-    }
 
 
 def _is_in(path: str, folder: str) -> bool:

@@ -10,6 +10,7 @@ import pytest
 
 from mash_plugin.agents import commands
 from mash_plugin.agents.codex import setup as codex
+from mash_plugin.agents.codex import trust
 from mash_plugin.agents.listing import TRIED
 from mash_plugin.errors import Internal
 from tests.cli.test_chats_commands import write_chat
@@ -212,7 +213,7 @@ def test_an_app_server_that_never_answers_is_ended_with_all_it_started(
     equipped: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hanging = client(equipped, "codex", "tail -f /dev/null; true")
-    monkeypatch.setattr(codex, "APP_SERVER_TIMEOUT_S", 0.2)
+    monkeypatch.setattr(trust, "APP_SERVER_TIMEOUT_S", 0.2)
     place = codex.find_place(equipped.environment | hanging)
     with pytest.raises(Internal, match="gave no list of hooks"):
         codex.hook_trust(place, equipped.environment)

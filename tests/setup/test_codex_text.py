@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mash_plugin.agents.codex import setup
-from mash_plugin.agents.codex.setup import _is_ours, without_tables
+from mash_plugin.agents.codex.settings_text import is_ours, without_tables
 from mash_plugin.agents.plugin import Place
 from mash_plugin.paths import passwd_home
 
@@ -29,13 +29,13 @@ THEIRS = [
 @given(st.lists(st.sampled_from([OURS, *THEIRS]), max_size=6))
 def test_only_our_tables_go_wherever_they_stand(blocks: list[str]) -> None:
     blocks = [FIRST, *blocks]
-    rest = without_tables("\n".join(blocks), _is_ours)
+    rest = without_tables("\n".join(blocks), is_ours)
     assert rest == "\n".join(block for block in blocks if block != OURS)
 
 
 def test_a_comment_before_the_next_table_stays_with_it() -> None:
     text = f"a = 1\n\n{OURS}\n# mine\n[b]\nc = 1\n"
-    assert without_tables(text, _is_ours) == "a = 1\n\n# mine\n[b]\nc = 1\n"
+    assert without_tables(text, is_ours) == "a = 1\n\n# mine\n[b]\nc = 1\n"
 
 
 STATE = "mash@mash:hooks/codex.json:stop:0:0"

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from mash_plugin.agents.plugin import read_folder
 from mash_plugin.cli.plugin import (
     Launch,
     launch_of,
-    read_folder,
     render,
     source_folder,
     write_folder,
