@@ -8,6 +8,7 @@ from mash_plugin.chats.project import Project, project_of
 from mash_plugin.chats.switches import switched_off, what_is_off
 from mash_plugin.daemon import hook_parts as parts
 from mash_plugin.daemon.clock import now_ms
+from mash_plugin.daemon.frames import some_text
 from mash_plugin.errors import InvalidArgument
 from mash_plugin.memory.call import Call, Caller
 from mash_plugin.memory.recall import Ask
@@ -31,13 +32,13 @@ def explain_recall(requests: "Requests", params: Mapping[str, Any]) -> Json:
 
     node = requests.open_node()
     call = node.call(Caller(), now_ms(), {})
-    cwd = _text(params, "cwd") or ""
+    cwd = some_text(params, "cwd") or ""
     project = project_of(cwd)
     if project is None:
         raise InvalidArgument(f"{cwd[:200]} is no project: nothing is recalled there.")
     for scope in parts.project_scopes(project):
         Denied(call).refuse_scope(scope)
-    file, query = _file(project, cwd, _text(params, "file")), _text(params, "query")
+    file, query = _file(project, cwd, some_text(params, "file")), some_text(params, "query")
     ask, branch = _ask(project, file, query)
     told = explain(call, ask)
     if ask.is_hook:
@@ -123,8 +124,3 @@ def _off(call: Call, project: Project, is_file: bool) -> list[str]:
     if is_file and not settings.file_recall:
         off.append("[recall] files is off")
     return off
-
-
-def _text(params: Mapping[str, Any], key: str) -> str | None:
-    value = params.get(key)
-    return value if isinstance(value, str) and value else None

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mash_plugin.daemon.clock import now_ms
+from mash_plugin.daemon.frames import some_text
 from mash_plugin.daemon.requests import Requests
 from mash_plugin.errors import InvalidArgument
 
@@ -39,7 +40,7 @@ def forget_project(requests: Requests, params: Mapping[str, Any]) -> dict[str, A
 
     node = requests.open_node()
     call = node.call(Caller(), now_ms(), {})
-    leaving = memory.find_leaving(call, _text(params, "path"), _text(params, "identity"))
+    leaving = memory.find_leaving(call, some_text(params, "path"), some_text(params, "identity"))
     if params.get("dry_run"):
         result = memory.preview(call, leaving)
     elif params.get("keep_records"):
@@ -57,11 +58,6 @@ def _older_copies(requests: Requests) -> list[str]:
 
     kept = [backup.path for backup in backups(requests.paths.backups)]
     return older_copies(requests.paths.data, kept)
-
-
-def _text(params: Mapping[str, Any], key: str) -> str | None:
-    value = params.get(key)
-    return value if isinstance(value, str) and value else None
 
 
 def _chat_id(params: Mapping[str, Any]) -> str:

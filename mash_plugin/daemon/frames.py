@@ -55,6 +55,11 @@ def text_of(body: Mapping[str, Any], key: str) -> str | None:
     return value if isinstance(value, str) else None
 
 
+def some_text(body: Mapping[str, Any], key: str) -> str | None:
+    """The same, None also where it is empty."""
+    return text_of(body, key) or None
+
+
 class Incoming:
     """The bytes of one connection until they are a frame."""
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from mash_plugin.chats.project import Project, is_within, project_of
 from mash_plugin.chats.switches import what_is_off
 from mash_plugin.daemon.clock import now_ms
+from mash_plugin.daemon.frames import some_text
 from mash_plugin.daemon.hook_parts import pause_targets, project_scopes
 from mash_plugin.errors import InvalidArgument, MashError
 from mash_plugin.records.model import Scope
@@ -30,7 +31,7 @@ Json = dict[str, Any]
 def ledger(requests: "Requests", params: Mapping[str, Any]) -> Json:
     """What each hook put into the context of one session, in bytes."""
     node, now = requests.open_node(), now_ms()
-    session = _session(node, _text(params, "session") or NEWEST, None, now)
+    session = _session(node, some_text(params, "session") or NEWEST, None, now)
     injected = node.hook_state.ledger.of(session["session_id"])
     until = node.hook_state.pauses.until(pause_targets(None, session["session_id"]), now)
     return {
@@ -47,10 +48,10 @@ def pause(requests: "Requests", params: Mapping[str, Any]) -> Json:
     """Pause a session or a project, or end what is paused; tells what is paused then."""
     node, now = requests.open_node(), now_ms()
     pauses = node.hook_state.pauses
-    project = project_of(_text(params, "cwd") or "")
-    session_id, asked = _text(params, "session"), _text(params, "what")
+    project = project_of(some_text(params, "cwd") or "")
+    session_id, asked = some_text(params, "session"), some_text(params, "what")
     if asked == "off":
-        found = _meant(node, session_id, project, _text(params, "cwd"), now)
+        found = _meant(node, session_id, project, some_text(params, "cwd"), now)
         mine = pause_targets(project, found[0]["session_id"] if found else session_id)
         ended = [target for target in mine if target in pauses.all(now)]
         for target in ended:
@@ -65,7 +66,7 @@ def pause(requests: "Requests", params: Mapping[str, Any]) -> Json:
         pauses.put(target, None, until, now)
         return {"target": target, "until": _shown(until), "paused": paused(node, now)}
     if session_id is None:
-        below = _meant(node, None, project, _text(params, "cwd"), now)
+        below = _meant(node, None, project, some_text(params, "cwd"), now)
         if len(below) != 1:
             return {"candidates": (below or _find(node, None, None, now, CANDIDATES))[:CANDIDATES]}
         session_id = below[0]["session_id"]
@@ -79,8 +80,8 @@ def pause(requests: "Requests", params: Mapping[str, Any]) -> Json:
 def status_line(requests: "Requests", params: Mapping[str, Any]) -> Json:
     """The few facts that a status line of the agent shows of this project and session."""
     node, now = requests.open_node(), now_ms()
-    settings, project = node.settings({}), project_of(_text(params, "cwd") or "")
-    targets = pause_targets(project, _text(params, "session"))
+    settings, project = node.settings({}), project_of(some_text(params, "cwd") or "")
+    targets = pause_targets(project, some_text(params, "session"))
     until = node.hook_state.pauses.until(targets, now)
     records, saved_at, imported = _saved(node, project_scopes(project))
     return {
@@ -155,8 +156,3 @@ def _find(
 
 def _shown(until: int | None) -> int | None:
     return None if until is None or until >= FOR_EVER else until
-
-
-def _text(params: Mapping[str, Any], key: str) -> str | None:
-    value = params.get(key)
-    return value if isinstance(value, str) and value else None

@@ -109,8 +109,8 @@ def connect(
         if must_be_ours:
             refuse_foreign(raw, path)
         if not raw.readonly("main"):
-            _set(raw, "journal_mode = WAL")
-        _set(
+            set_pragmas(raw, "journal_mode = WAL")
+        set_pragmas(
             raw,
             f"synchronous = {durability}",
             # Checkpoints run off the request path: inside COMMIT they would blur its outcome.
@@ -132,7 +132,7 @@ def connect_exclusive(path: str) -> apsw.Connection:
     """The one reading connection on a full disk: an exclusive lock needs no shared memory file."""
     raw = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE)
     raw.set_busy_timeout(BUSY_MS)
-    _set(raw, "locking_mode = EXCLUSIVE")
+    set_pragmas(raw, "locking_mode = EXCLUSIVE")
     return _only_read(raw)
 
 
@@ -144,7 +144,7 @@ def connect_frozen(path: str) -> apsw.Connection:
     if _size(path + "-wal"):
         # immutable=1 would leave the log out of account; without locks it is read from memory.
         raw = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY, vfs="unix-none")
-        _set(raw, "locking_mode = EXCLUSIVE")
+        set_pragmas(raw, "locking_mode = EXCLUSIVE")
     else:
         raw = apsw.Connection(
             f"file:{_percent_escaped(path)}?immutable=1",
@@ -172,17 +172,18 @@ def refuse_foreign(raw: apsw.Connection, path: str) -> None:
 
 def _only_read(raw: apsw.Connection) -> apsw.Connection:
     raw.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
-    _set(raw, "query_only = ON")
+    set_pragmas(raw, "query_only = ON")
     _distrust(raw)
     return raw
 
 
 def _distrust(raw: apsw.Connection) -> None:
     raw.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
-    _set(raw, "foreign_keys = ON", "trusted_schema = OFF", "cell_size_check = ON")
+    set_pragmas(raw, "foreign_keys = ON", "trusted_schema = OFF", "cell_size_check = ON")
 
 
-def _set(raw: apsw.Connection, *pragmas: str) -> None:
+def set_pragmas(raw: apsw.Connection, *pragmas: str) -> None:
+    """Set each, and read what it says to the end."""
     for pragma in pragmas:
         # A cursor that is not drained stops at the first row-returning statement (apsw).
         list(raw.execute(f"PRAGMA {pragma}"))

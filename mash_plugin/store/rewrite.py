@@ -20,7 +20,7 @@ from mash_plugin.store.backup import (
     verify,
 )
 from mash_plugin.store.changes import delete_record
-from mash_plugin.store.connect import connect_frozen, connect_reading, refuse_foreign
+from mash_plugin.store.connect import connect_frozen, connect_reading, refuse_foreign, set_pragmas
 from mash_plugin.store.faults import translated, translated_files
 from mash_plugin.store.files import remove_database
 from mash_plugin.store.forgotten import (
@@ -155,7 +155,7 @@ def _clean(part: str, gone: _Gone, marks: Marks, now: int) -> Contents:
     """Take it out of the copy and build the file anew; what it holds then."""
     raw = apsw.Connection(part, flags=apsw.SQLITE_OPEN_READWRITE)
     try:
-        _set(
+        set_pragmas(
             raw,
             # No log and no other file gets the old text; a copy that is cut short is thrown away.
             "journal_mode = MEMORY",
@@ -169,7 +169,7 @@ def _clean(part: str, gone: _Gone, marks: Marks, now: int) -> Contents:
         _take_out(db, gone, marks, now)
         raw.execute("COMMIT")
         list(raw.execute("VACUUM"))
-        _set(raw, "journal_mode = DELETE")
+        set_pragmas(raw, "journal_mode = DELETE")
         return contents(db)
     finally:
         raw.close()
@@ -181,8 +181,3 @@ def _take_out(db: Connection, gone: _Gone, marks: Marks, now: int) -> None:
         delete_record(db, record_id, now)
     remove_traces(db, gone.chats, gone.sessions)
     put_marks(db, marks, now)
-
-
-def _set(raw: apsw.Connection, *pragmas: str) -> None:
-    for pragma in pragmas:
-        list(raw.execute(f"PRAGMA {pragma}"))
