@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from datetime import date, timedelta
 from typing import NamedTuple
 
-CELL, STEP = 11, 13
+STEP = 13
 WEEKS = 53
 LEVELS = 4
 BAR_GAP, PLOT_HEIGHT = 2, 64

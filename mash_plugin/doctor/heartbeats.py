@@ -16,7 +16,6 @@ SESSIONS = load("sessions")
 ALWAYS = ("session-start", "prompt-submit")
 """Every session of a person runs these."""
 GRACE_MS = 10 * 60 * 1000
-MINUTE_MS = 60_000
 Beats = dict[str, dict[str, int]]
 
 

@@ -48,15 +48,6 @@ class Memory(NamedTuple):
     source_mem_id: str | None
 
 
-class Stored(NamedTuple):
-    """What became of one entry of the queue."""
-
-    stored: int
-    known: int
-    is_important: bool
-    """Whether it holds what auto-refresh waits for."""
-
-
 def open_database(settings: Settings, *, to_write: bool) -> Database:
     """The store that the settings name."""
     if settings.backend == "file":

@@ -33,7 +33,6 @@ DETAILS: dict[str, Json] = {
     "fact": {"kind": "fact", "state": "current", "reported_by": "the person"},
 }
 KIND_OF = {"conditions": "preference", "reported_by": "fact"}
-LOCAL = {"kind": "local_project", "path": "/home/dev/shop"}
 
 # Each field of a write that takes free text, as a path into the request.
 IN_BODY = (

@@ -1,6 +1,5 @@
 """A person whose agents have the plugin, installed by the product's own command."""
 
-import json
 import re
 import uuid
 from dataclasses import dataclass
@@ -22,12 +21,6 @@ class Installed:
     openai: FakeOpenAI
     init_output: str
     hooks_before_trust: dict[str, str]
-
-    def daemon_pid(self) -> int:
-        """The daemon that serves this home; started when there is none."""
-        self.home.mash("daemon", "start")
-        status = json.loads(self.home.mash("daemon", "status", "--json").out)
-        return int(status["pid"])
 
     def decide(self, terminal: Terminal, prompt: str, statement: str) -> str:
         """Type a decision into Claude Code, whose model saves it with these very words."""
