@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from mash_plugin.paths import passwd_home
 
-_READ_LIMIT = 1 << 20
+_READ_LIMIT = 1 << 18
 _IDENTITY_LIMIT = 400
 _CASELESS_HOSTS = frozenset({"github.com", "gitlab.com", "bitbucket.org", "codeberg.org"})
 _SAME_HOST = {
@@ -229,7 +229,8 @@ def _git_values(text: str) -> list[tuple[str, str, str, str]]:
 def _git_value(value: str) -> str:
     if not any(mark in value for mark in '"#;\\'):
         return value.strip()
-    parts = re.findall(r'"((?:[^"\\]|\\.)*)"|([^"#;]+)|([#;].*)', value.strip())
+    # A quote that is left open runs to the end: to look for its other half from each one is squared.
+    parts = re.findall(r'"((?:[^"\\]|\\.)*)(?:"|\\?\Z)|([^"#;]+)|([#;].*)', value.strip())
     text = "".join(quoted or plain for quoted, plain, comment in parts if not comment)
     return _unescaped(text).strip()
 

@@ -110,6 +110,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "names in a question": names_of,
     "marker": read_marker,
     "git settings": _git_values,
+    "value in git settings": lambda text: _git_values(f'[remote "origin"]\nurl = "{text}'),
     "remote": normalise_remote,
     "private spans": split_private,
     "own words": persons_own,
