@@ -7,6 +7,7 @@ an old revision's or a quote's, all of it stays here, and the status says why.
 import hmac
 import json
 from collections.abc import Iterator, Sequence
+from functools import cache
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -105,11 +106,18 @@ class Rules:
         kinds = ("repository", "chat") if settings.group_publish_chats else ("repository",)
         scopes = [scope for scope in sorted(publishable_scopes(db)) if scope[0] in kinds]
         told = [
-            _FORM,
+            _program(),
+            self._newest_private(),
             *(getattr(settings, name) for name in _DECIDING),
             *((*scope, self._is_open(*scope), *self._markers(*scope)) for scope in scopes),
         ]
         return sha256_of(json.dumps(told).encode()).hex()[:32]
+
+    def _newest_private(self) -> int:
+        """It grows with each private text that is read, which a record may repeat."""
+        with self._call.chats.database.reading() as db:
+            row = db.one(_SQL.newest_private)
+        return int(row[0] or 0) if row else 0
 
     def _markers(self, kind: str, value: str) -> list[str]:
         """What `.mash` files in the clones of a repository switch off, each for its own chats."""
@@ -213,13 +221,19 @@ class Rules:
         return "chat-" + hmac.digest(self._secret, name, "sha256").hex()[:32]
 
 
-_FORM = 1
-"""Of a copy: a version that makes other ones of the same records raises it."""
 _DECIDING = (
     *("group_publish", "group_publish_personal", "group_publish_chats", "group_only"),
     *("group_never", "deny", "no_index", "extra_patterns"),
 )
 """The settings that decide what is published."""
+
+
+@cache
+def _program() -> str:
+    """This version of mash: another one knows other credentials, and may make other copies."""
+    from importlib.metadata import version
+
+    return version("mash-plugin")
 
 
 def as_json(value: object) -> str:

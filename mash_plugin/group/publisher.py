@@ -142,12 +142,9 @@ class Publisher:
         key = {"node_id": node_id, "home": self._home}
         if db.one(SQL.node, key) is None:
             db.run(SQL.register, key)
-        is_own, home, mark = db.one(SQL.node, key) or (False, "", "")
+        is_own, home, mark, owner, is_removed = db.one(SQL.node, key) or (False, "", "", "", False)
         if not is_own:
-            raise InvalidState(
-                f"{db.place}: node {node_id} is another member's, so this store is a copy of"
-                " theirs. Nothing was published; begin with a store of your own."
-            )
+            raise _not_own(f"{db.place}: node {node_id}", owner, is_removed=is_removed)
         if home != self._home:
             if not take_over:
                 raise InvalidState(
@@ -226,6 +223,19 @@ class Publisher:
                     db.run(insert, {"node_id": node_id, "rows": f"[{','.join(rows)}]"})
             failpoint("publishing_before_commit")
         return mark
+
+
+def _not_own(node: str, owner: str, *, is_removed: bool) -> InvalidState:
+    if is_removed:
+        return InvalidState(
+            f"{node} was published by {owner}, who is no member any more. Nothing was published;"
+            " it will be when whoever runs the group has deleted what is left of them:"
+            f" mash group remove {owner} --purge"
+        )
+    return InvalidState(
+        f"{node} is another member's, {owner}'s, so this store is a copy of theirs. Nothing was"
+        " published; begin with a store of your own."
+    )
 
 
 def home_of(paths: Paths) -> str:

@@ -248,7 +248,6 @@ def test_private_text_that_a_chat_holds_by_now_stays_here(
     assert heads(group) == {made["id"]: 1}
     shop.transcript.person("<private>The launch is called umbrella nine.</private> Go on.")
     anna.index()
-    anna.set(group_publish="all")  # everything is looked at again
     publish(anna)
     assert heads(group) == {}
     assert "private" in refused(anna)[made["id"]]
@@ -322,6 +321,19 @@ def test_without_a_change_nothing_is_written(anna: Memory, shop: Shop, group: Gr
     assert group.run("SELECT mark, published_at FROM nodes") == before
 
 
+def test_another_version_looks_at_everything_again(
+    anna: Memory, shop: Shop, group: Group, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = anna.established("Use Qdrant for local search.")
+    publish(anna)
+    group.run("DELETE FROM pub_records")
+    publish(anna)
+    assert heads(group) == {}
+    monkeypatch.setattr("mash_plugin.group.publication._program", lambda: "999.0")
+    publish(anna)
+    assert heads(group) == {made["id"]: 1}
+
+
 def test_a_restored_server_is_made_whole(anna: Memory, shop: Shop, group: Group) -> None:
     made = [anna.established(f"Number {n}.")["id"] for n in range(3)]
     publish(anna)
@@ -393,6 +405,20 @@ def test_a_copy_of_another_members_store_publishes_nothing(
     with pytest.raises(InvalidState, match="another member's"):
         publish(anna, take_over=True)
     assert len(heads(group)) == 1
+
+
+def test_one_who_comes_back_under_another_name_is_told_who_stands_in_the_way(
+    anna: Memory, shop: Shop, group: Group
+) -> None:
+    made = anna.established("Use Qdrant for local search.")
+    publish(anna)
+    group.remove("anna")
+    join(anna, group, "anna2")
+    with pytest.raises(InvalidState, match="remove anna --purge"):
+        publish(anna)
+    group.remove("anna", purge=True)
+    publish(anna)
+    assert heads(group) == {made["id"]: 1}
 
 
 def test_a_node_that_is_moved_in_the_middle_publishes_nothing_more(

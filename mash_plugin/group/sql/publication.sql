@@ -1,7 +1,8 @@
 -- What a node writes of itself and of its records; rows of others are out of its reach.
 
 -- name: node
-SELECT role_name = current_user, home, mark FROM nodes WHERE node_id = :node_id
+SELECT n.role_name = current_user, n.home, n.mark, m.member, m.removed_at IS NOT NULL
+FROM nodes AS n JOIN members AS m ON m.role_name = n.role_name WHERE n.node_id = :node_id
 
 -- name: register
 INSERT INTO nodes (node_id, role_name, home) VALUES (:node_id, current_user, :home)

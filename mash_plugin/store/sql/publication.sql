@@ -57,3 +57,7 @@ WHERE from_record = :record_id ORDER BY link_id;
 -- Of the chat index: whether private text stands in a chat.
 SELECT 1 FROM chats JOIN chat_messages USING (chat_no, generation) JOIN messages USING (seq)
 WHERE chat_id = :chat_id AND has_private LIMIT 1;
+
+-- name: newest_private
+-- Of the chat index: the newest message of which private text is known again.
+SELECT max(seq) FROM private_shingles;
