@@ -229,7 +229,7 @@ def _git_values(text: str) -> list[tuple[str, str, str, str]]:
 def _git_value(value: str) -> str:
     if not any(mark in value for mark in '"#;\\'):
         return value.strip()
-    # A quote that is left open runs to the end: to look for its other half from each one is squared.
+    # A quote that is left open runs to the end: looking for its other half from each is squared.
     parts = re.findall(r'"((?:[^"\\]|\\.)*)(?:"|\\?\Z)|([^"#;]+)|([#;].*)', value.strip())
     text = "".join(quoted or plain for quoted, plain, comment in parts if not comment)
     return _unescaped(text).strip()
