@@ -5,7 +5,7 @@ import os
 import stat
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 import apsw
@@ -25,6 +25,8 @@ from mash_plugin.syncing import sync_folder
 
 WAIT_S = 3.0
 ASIDE = "before-restore"
+READS = 2
+"""A read that failed once must not bring back what was forgotten since."""
 _POLL_S = 0.05
 
 
@@ -146,10 +148,10 @@ def _marks_of(paths: Paths, part: str) -> Marks | None:
 
 
 def _read_marks(store: str) -> Marks | None:
-    try:
-        return marks_of(store)
-    except (MashError, apsw.Error):
-        return None
+    for _ in range(READS):
+        with suppress(MashError, apsw.Error):
+            return marks_of(store)
+    return None
 
 
 def _prepare(

@@ -3,13 +3,15 @@
 import os
 from pathlib import Path
 
+import apsw
 import pytest
 
 from mash_plugin.memory import forget_chat as forgetting
 from mash_plugin.paths import Paths
+from mash_plugin.store import restore as restoring
 from mash_plugin.store import rewrite
 from mash_plugin.store.backup import backups, locked, make, verify
-from mash_plugin.store.forgotten import has_mark
+from mash_plugin.store.forgotten import Marks, has_mark
 from mash_plugin.store.open import open_store
 from mash_plugin.store.records import is_forgotten
 from mash_plugin.store.restore import restore
@@ -125,6 +127,25 @@ def test_a_restore_over_an_unreadable_store_says_that_it_does_not_know(
     Path(home.store).write_bytes(b"damaged")
     done = restore(home, None, memory.clock.now)
     assert (done.forgotten_again, done.counts["records"]) == (None, 1)
+
+
+def test_a_read_that_fails_once_brings_nothing_forgotten_back(
+    memory: Memory, shop: Shop, home: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    forgotten = memory.candidate("Use Qdrant.")["id"]
+    make(memory.call.store, home.backups, memory.clock.now)
+    forget_record(memory, forgotten)
+    memory.call.store.close()
+    failures = [apsw.IOError("disk I/O error")]
+
+    def read(store: str) -> Marks:
+        if failures:
+            raise failures.pop()
+        return rewrite.marks_of(store)
+
+    monkeypatch.setattr(restoring, "marks_of", read)
+    done = restore(home, None, memory.clock.now)
+    assert (done.forgotten_again, done.counts["records"]) == (1, 0)
 
 
 def test_a_damaged_backup_is_left_alone_and_said_so(
