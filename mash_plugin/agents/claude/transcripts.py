@@ -10,16 +10,13 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
+from mash_plugin.agents.claude import NAME
 from mash_plugin.agents.events import Message, ReaderState, TranscriptFile
-from mash_plugin.agents.lines import TWO_OBJECTS, cut_output, derived_id, parse_objects, time_ms
-from mash_plugin.privacy.credentials import cut_title
-from mash_plugin.privacy.own_words import persons_own
-from mash_plugin.privacy.spans import split_private
+from mash_plugin.agents.lines import TWO_OBJECTS, cut_output, parse_objects, time_ms
+from mash_plugin.agents.message import make_message, title_of
 from mash_plugin.records.model import Author, MessageRole
 
 MARKED_SINCE = (2, 1, 195)
-TITLE_LENGTH = 120
-_UUID = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
 LONG_LINE = 8_192
 """Up to here parsing a line costs less than looking for its type."""
 # The type of a line, or of its attachment, when only plain values come before it: told without
@@ -115,9 +112,9 @@ class ClaudeReader:
             case "attachment":
                 return self._attachment(row, offset)
             case "ai-title":
-                state.title = _title(row.get("aiTitle")) or state.title
+                state.title = title_of(row.get("aiTitle")) or state.title
             case "summary":
-                state.title = state.title or _title(row.get("summary"))
+                state.title = state.title or title_of(row.get("summary"))
         return []
 
     def _user(self, row: dict[str, Any], offset: int) -> list[Message]:
@@ -212,28 +209,12 @@ class ClaudeReader:
         left_out: int = 0,
         headless: bool = False,
     ) -> Message:
-        state = self.state
-        visible, private = split_private(text)
-        if own is not None:
-            own = persons_own(visible if own is text else split_private(own)[0]) or None
-        if state.title is None and own:
-            state.title = _title(own)
-        uuid = row.get("uuid")
-        if not isinstance(uuid, str) or not _UUID.fullmatch(uuid):
-            uuid = derived_id("claude-code", state.session_id, state.ordinal, text)
-        state.ordinal += 1
-        return Message(
-            uuid,
-            role,
-            author,
-            visible,
-            own,
-            time_ms(row.get("timestamp")),
-            offset,
-            private,
-            calls,
-            left_out,
-            headless,
+        sent_at = time_ms(row.get("timestamp"))
+        return make_message(
+            *(NAME, self.state, row.get("uuid"), role, author, text, own, sent_at, offset),
+            calls=calls,
+            left_out=left_out,
+            headless=headless,
         )
 
 
@@ -316,13 +297,6 @@ def _call_ids(content: object) -> tuple[str, ...]:
             if isinstance(call, str):
                 found.append(call)
     return tuple(found)
-
-
-def _title(text: object) -> str | None:
-    if not isinstance(text, str):
-        return None
-    shown = split_private(text)[0].strip()  # a client's title may repeat what the person typed
-    return cut_title(shown.split("\n", 1)[0], TITLE_LENGTH) or None
 
 
 def _text_or_none(value: object) -> str | None:

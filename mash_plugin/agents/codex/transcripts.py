@@ -9,17 +9,13 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from mash_plugin.agents.codex import NAME
 from mash_plugin.agents.codex.parts import is_same, output_of, text_of, typed_parts
 from mash_plugin.agents.events import Message, ReaderState, TranscriptFile
-from mash_plugin.agents.lines import TWO_OBJECTS, cut_output, derived_id, parse_objects, time_ms
-from mash_plugin.privacy.credentials import cut_title
-from mash_plugin.privacy.own_words import persons_own
-from mash_plugin.privacy.spans import split_private
+from mash_plugin.agents.lines import TWO_OBJECTS, cut_output, parse_objects, time_ms
+from mash_plugin.agents.message import make_message
 from mash_plugin.records.model import Author, MessageRole
 
-TITLE_LENGTH = 120
-_MESSAGE_ID = re.compile(r"msg_[A-Za-z0-9-]{8,128}")
-_UUID = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
 # Type of a line and of its payload when only plain values come first: told without parsing.
 _TYPE = re.compile(
     rb'\{(?:"timestamp":"[^"\\]*",)?(?:"ordinal":\d+,)?"type":"(\w+)"'
@@ -287,30 +283,11 @@ class CodexReader:
         left_out: int = 0,
         headless: bool = False,
     ) -> Message:
-        state = self.state
-        visible, private = split_private(text)
-        if own is not None:
-            own = persons_own(visible if own is text else split_private(own)[0]) or None
-        if state.title is None and own:
-            state.title = cut_title(own.split("\n", 1)[0], TITLE_LENGTH).strip()
-        found = item.get("id")
-        if not isinstance(found, str) or not (
-            _MESSAGE_ID.fullmatch(found) or _UUID.fullmatch(found)
-        ):
-            found = derived_id("codex", state.session_id, state.ordinal, text)
-        state.ordinal += 1
-        return Message(
-            found,
-            role,
-            author,
-            visible,
-            own,
-            time_ms(row.get("timestamp")),
-            offset,
-            private,
-            (),
-            left_out,
-            headless,
+        sent_at = time_ms(row.get("timestamp"))
+        return make_message(
+            *(NAME, self.state, item.get("id"), role, author, text, own, sent_at, offset),
+            left_out=left_out,
+            headless=headless,
         )
 
 
