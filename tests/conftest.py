@@ -22,6 +22,7 @@ from mash_plugin.memory.windows import Windows
 from mash_plugin.paths import Paths, find_paths
 from mash_plugin.protocol import validate
 from mash_plugin.store.open import open_chats, open_store
+from tests.support.daemons import Place
 from tests.support.transcripts import ClaudeTranscript, CodexTranscript, write_repository
 
 # The same cases everywhere: a gate that draws new ones is red for no change of ours.
@@ -239,3 +240,11 @@ def codex_shop(memory: Memory) -> CodexTranscript:
     transcript.person(CHOICE)
     transcript.agent(SPLIT)
     return transcript
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Place]:
+    """A home without a daemon; whatever comes up there is ended."""
+    made = Place(tmp_path)
+    yield made
+    made.close()

@@ -10,7 +10,6 @@ from tests.support import fake_anthropic, fake_openai
 from tests.support.groups import Group, running_group, running_server
 from tests.support.homes import Home
 from tests.support.installed import Installed
-from tests.support.kept_home import NOWHERE
 from tests.support.polling import eventually
 from tests.support.processes import end_processes_of
 from tests.support.saved import decide
@@ -32,7 +31,7 @@ def group(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Group]:
 @pytest.fixture
 def alice(tmp_path: Path, group: Group) -> Iterator[Home]:
     """Another person, who joined the group."""
-    home = Home(tmp_path / "alice", NOWHERE, NOWHERE)
+    home = Home(tmp_path / "alice")
     try:
         assert home.mash("init", "--yes", "--no-agents", "--no-index").code == 0
         join(home, group, "alice")

@@ -3,7 +3,6 @@
 import json
 import subprocess
 import uuid
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -24,13 +23,6 @@ EVENTS = {
     },
     "reminder-timer": {"hook_event_name": "Stop", "stop_hook_active": False},
 }
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Iterator[Place]:
-    made = Place(tmp_path)
-    yield made
-    made.close()
 
 
 @pytest.fixture

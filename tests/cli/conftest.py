@@ -5,22 +5,26 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.homes import Home
-from tests.support.processes import end_processes_of
-
-NOWHERE = "http://127.0.0.1:9"
+from tests.support.homes import Home, person
+from tests.support.saved import begin, save
 
 
 @pytest.fixture
 def fresh(tmp_path: Path) -> Iterator[Home]:
-    made = Home(tmp_path / "person", NOWHERE, NOWHERE)
-    yield made
-    end_processes_of(made.root)
+    with person(tmp_path / "person") as made:
+        yield made
 
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
-    made = Home(tmp_path_factory.mktemp("person"), NOWHERE, NOWHERE)
-    made.mash("init", "--yes", "--no-agents", "--no-index")
-    yield made
-    end_processes_of(made.root)
+    with person(tmp_path_factory.mktemp("person")) as made:
+        made.mash("init", "--yes", "--no-agents", "--no-index")
+        yield made
+
+
+@pytest.fixture
+def told(fresh: Home) -> Home:
+    """A home with one chat and one record that rests on it."""
+    begin(fresh)
+    save(fresh, "established", "Invoices are rendered with Typst.")
+    return fresh

@@ -9,18 +9,10 @@ from tests.cli.test_chats_commands import SESSION
 from tests.setup.terminals import on_a_terminal
 from tests.support.homes import Home
 from tests.support.polling import eventually
-from tests.support.saved import WORDS, begin, save, statements
+from tests.support.saved import WORDS, statements
 
 CHAT = f"claude-code-{SESSION}"
 STATEMENT = "Invoices are rendered with Typst."
-
-
-@pytest.fixture
-def told(fresh: Home) -> Home:
-    """A home with one chat and one record that rests on it."""
-    begin(fresh)
-    save(fresh, "established", STATEMENT)
-    return fresh
 
 
 def chats(home: Home) -> list[str]:

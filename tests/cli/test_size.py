@@ -9,17 +9,8 @@ import tomlkit
 from tests.cli.test_forget import CHAT, chats
 from tests.support.homes import Home
 from tests.support.polling import eventually
-from tests.support.saved import begin, save
 
 YEARS_MS = 3 * 365 * 24 * 60 * 60 * 1000
-
-
-@pytest.fixture
-def told(fresh: Home) -> Home:
-    """A home with one chat and one record that rests on it."""
-    begin(fresh)
-    save(fresh, "established", "Invoices are rendered with Typst.")
-    return fresh
 
 
 def test_every_file_is_counted_once(told: Home) -> None:

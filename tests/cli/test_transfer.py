@@ -13,29 +13,18 @@ from mash_plugin.errors import InvalidArgument
 from mash_plugin.paths import find_paths
 from tests.setup.terminals import on_a_terminal
 from tests.store.saving import mode
-from tests.support.homes import Home
-from tests.support.processes import end_processes_of
-from tests.support.saved import begin, save, statements
+from tests.support.homes import Home, person
+from tests.support.saved import save, statements
 
-NOWHERE = "http://127.0.0.1:9"
 STATEMENT = "Invoices are rendered with Typst."
-
-
-@pytest.fixture
-def told(fresh: Home) -> Home:
-    """A home with one chat and one record that rests on it."""
-    begin(fresh)
-    save(fresh, "established", STATEMENT)
-    return fresh
 
 
 @pytest.fixture
 def machine(tmp_path: Path) -> Iterator[Home]:
     """Another machine of the same person, without any chat."""
-    made = Home(tmp_path / "machine", NOWHERE, NOWHERE)
-    made.mash("init", "--yes", "--no-agents", "--no-index")
-    yield made
-    end_processes_of(made.root)
+    with person(tmp_path / "machine") as made:
+        made.mash("init", "--yes", "--no-agents", "--no-index")
+        yield made
 
 
 @pytest.mark.spec("R-161", "R-164")

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.homes import Home, clients_folder
-from tests.support.kept_home import NOWHERE, KeptHome
+from tests.support.homes import Home, clients_folder, person
+from tests.support.kept_home import KeptHome
 from tests.support.processes import end_processes_of
 from tests.support.saved import begin, save
 from tests.support.trust_hooks import trust_hooks
@@ -16,7 +16,7 @@ from tests.support.trust_hooks import trust_hooks
 @pytest.fixture(scope="session")
 def prepared(tmp_path_factory: pytest.TempPathFactory) -> Home:
     """A home that was set up once, to be copied: setting up takes longer than most tests."""
-    made = Home(tmp_path_factory.mktemp("prepared") / "person", NOWHERE, NOWHERE)
+    made = Home(tmp_path_factory.mktemp("prepared") / "person")
     made.mash("init", "--yes", "--no-agents", "--no-index")
     made.mash("daemon", "stop")
     return made
@@ -25,7 +25,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Home:
 @pytest.fixture
 def home(tmp_path: Path, prepared: Home) -> Iterator[Home]:
     """Set up, with no agent on PATH: most faults have nothing to do with them."""
-    made = Home(tmp_path / "person", NOWHERE, NOWHERE)
+    made = Home(tmp_path / "person")
     with_clients = made.environment["PATH"]
     made.environment["PATH"] = f"{with_clients.split(':')[0]}:/usr/bin:/bin"
     shutil.copytree(prepared.mash_home, made.mash_home)
@@ -38,9 +38,8 @@ def home(tmp_path: Path, prepared: Home) -> Iterator[Home]:
 @pytest.fixture
 def fresh(tmp_path: Path) -> Iterator[Home]:
     """With both real clients, and nothing of mash yet."""
-    made = Home(tmp_path / "person", NOWHERE, NOWHERE)
-    yield made
-    end_processes_of(made.root)
+    with person(tmp_path / "person") as made:
+        yield made
 
 
 @pytest.fixture(scope="session")

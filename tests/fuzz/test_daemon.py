@@ -2,8 +2,6 @@
 
 import json
 import socket
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -12,13 +10,6 @@ from tests.fuzz.talk_targets import frames
 from tests.support.daemons import CEILING_S, Place
 
 EXAMPLES = 150
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Iterator[Place]:
-    found = Place(tmp_path)
-    yield found
-    found.close()
 
 
 def said(place: Place, data: bytes) -> bytes:

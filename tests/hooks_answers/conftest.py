@@ -141,3 +141,12 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
     found.listen()
     yield found
     found.node.close()
+
+
+@pytest.fixture
+def told(desk):
+    """With a file that a record and a chat speak of."""
+    (desk.project / "a.py").write_text("x\n")
+    desk.keep("Keep a.py small.")
+    desk.chat("What is a.py for?", "old-1")
+    return desk

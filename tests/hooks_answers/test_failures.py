@@ -25,14 +25,6 @@ def lanes(monkeypatch):
     return records, chats
 
 
-@pytest.fixture
-def told(desk):
-    (desk.project / "a.py").write_text("x\n")
-    desk.keep("Keep a.py small.")
-    desk.chat("What is a.py for?", "old-1")
-    return desk
-
-
 ODD = [
     b"",
     b" ",

@@ -10,14 +10,6 @@ from tests.hooks_answers.conftest import make_repository
 WISH = "From now on always run the linter."
 
 
-@pytest.fixture
-def told(desk):
-    (desk.project / "a.py").write_text("x\n")
-    desk.keep("Keep a.py small.")
-    desk.chat("What is a.py for?", "old-1")
-    return desk
-
-
 def _all(desk, session):
     return (
         desk.start(session),

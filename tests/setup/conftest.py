@@ -6,17 +6,15 @@ from pathlib import Path
 import pytest
 
 from tests.setup.settled import settle
-from tests.support.homes import Home
-from tests.support.kept_home import NOWHERE, KeptHome
-from tests.support.processes import end_processes_of
+from tests.support.homes import Home, person
+from tests.support.kept_home import KeptHome
 from tests.support.wheels import copy_checkout, wheel_of
 
 
 @pytest.fixture
 def home(tmp_path: Path) -> Iterator[Home]:
-    made = Home(tmp_path / "person", NOWHERE, NOWHERE)
-    yield made
-    end_processes_of(made.root)
+    with person(tmp_path / "person") as made:
+        yield made
 
 
 @pytest.fixture(scope="session")

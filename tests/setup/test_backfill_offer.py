@@ -12,7 +12,6 @@ import pytest
 from tests.setup.terminals import INTERRUPT, at_terminal
 from tests.support import stub_reviewer
 from tests.support.homes import Home
-from tests.support.kept_home import NOWHERE
 from tests.support.processes import end_processes_of
 from tests.support.transcripts import ClaudeTranscript
 
@@ -26,7 +25,7 @@ class Person:
     """Chats of this day, Claude Code's stand-in as a reviewer, and Codex without a sign-in."""
 
     def __init__(self, root: Path) -> None:
-        self.home = Home(root, NOWHERE, NOWHERE)
+        self.home = Home(root)
         self.log = self.home.root / "starts.jsonl"
         folder = self.home.root / "bin"
         folder.mkdir()

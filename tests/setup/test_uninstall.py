@@ -221,8 +221,7 @@ def cut_before_anything(home: Home) -> None:
 
 def entries_removed_by_hand(home: Home) -> None:
     """The person took the entries out; caches and the rest are still there."""
-    (home.claude / "settings.json").write_text(CLAUDE_SETTINGS)
-    (home.codex / "config.toml").write_text(CODEX_SETTINGS)
+    settle(home)
 
 
 def note_is_lost(home: Home) -> None:

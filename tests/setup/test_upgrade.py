@@ -9,7 +9,6 @@ import pytest
 from tests.setup.settled import settle
 from tests.support.homes import Home, clients_folder
 from tests.support.installation import Installation
-from tests.support.kept_home import NOWHERE
 from tests.support.polling import eventually
 from tests.support.processes import daemons_of, end_processes_of
 from tests.support.trust_hooks import trust_hooks
@@ -37,7 +36,7 @@ def installed(
 ) -> Iterator[Installation]:
     """One installation for all: only the last test, which upgrades it, leaves it changed."""
     folder = tmp_path_factory.mktemp("installed")
-    home = Home(folder / "person", NOWHERE, NOWHERE)
+    home = Home(folder / "person")
     made = Installation(home, lend_libraries(folder / "libraries"))
     settle(home)
     done = made.install(wheels[VERSIONS[0]])
@@ -98,7 +97,7 @@ def test_what_cannot_be_installed_is_told_in_one_line_and_changes_nothing(
 
 
 def test_a_mash_that_was_not_installed_by_the_script_says_so(tmp_path: Path) -> None:
-    home = Home(tmp_path / "person", NOWHERE, NOWHERE)
+    home = Home(tmp_path / "person")
     done = home.mash("upgrade")
     assert done.code == 1
     assert "was not installed by scripts/install" in done.err

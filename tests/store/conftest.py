@@ -25,6 +25,16 @@ def faults() -> Iterator[Faults]:
 
 
 @pytest.fixture
+def database(tmp_path: Path) -> Iterator[Database]:
+    """A file with one table and nothing of mash in it."""
+    database = Database(str(tmp_path / "t.db"), "FULL")
+    with database.writing() as db:
+        db.run("CREATE TABLE t (x INTEGER)")
+    yield database
+    database.close()
+
+
+@pytest.fixture
 def short_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connect, "BUSY_MS", 50)
 

@@ -3,8 +3,6 @@
 import os
 import threading
 import time
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -16,15 +14,6 @@ from mash_plugin.store.sqlite import Database
 ENDLESS = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT x FROM n"
 NEVER = f"{ENDLESS} WHERE x < 0"
 MANY = ENDLESS.replace("SELECT x FROM n", "SELECT max(x) FROM (SELECT x FROM n LIMIT 300000)")
-
-
-@pytest.fixture
-def database(tmp_path: Path) -> Iterator[Database]:
-    database = Database(str(tmp_path / "t.db"), "FULL")
-    with database.writing() as db:
-        db.run("CREATE TABLE t (x INTEGER)")
-    yield database
-    database.close()
 
 
 @pytest.fixture

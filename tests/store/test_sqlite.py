@@ -2,7 +2,6 @@
 
 import os
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import apsw
@@ -16,15 +15,6 @@ from mash_plugin.store.open import open_store
 from mash_plugin.store.sqlite import Database
 from tests.store.conftest import opened
 from tests.store.saving import DAY, NOW, save, saved
-
-
-@pytest.fixture
-def database(tmp_path: Path) -> Iterator[Database]:
-    database = Database(str(tmp_path / "t.db"), "FULL")
-    with database.writing() as db:
-        db.run("CREATE TABLE t (x INTEGER)")
-    yield database
-    database.close()
 
 
 def add(database: Database, number: int) -> None:

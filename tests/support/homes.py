@@ -5,15 +5,20 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from tests.support.processes import end_processes_of
 
 ROOT = Path(__file__).resolve().parents[2]
 REPOSITORIES = 80
 DUMMY_KEY = "sk-ant-dummy-key-for-a-fake-model-on-loopback"
 RECORD_TOOLS = "mcp__plugin_mash_mash"
+NOWHERE = "http://127.0.0.1:9"
+"""A model that nobody asks."""
 
 
 def clients_folder() -> Path:
@@ -35,7 +40,7 @@ class Finished:
 class Home:
     """Everything of one made-up person below one folder; nothing outside it is read or written."""
 
-    def __init__(self, root: Path, anthropic_url: str, openai_url: str) -> None:
+    def __init__(self, root: Path, anthropic_url: str = NOWHERE, openai_url: str = NOWHERE) -> None:
         self.root = root.resolve()
         self.home = self.root / "home"
         self.claude = self.root / "claude"
@@ -248,6 +253,14 @@ stream_max_retries = 0
             for number in range(1, REPOSITORIES + 1)
             for clone in (1, 2)
         ]
+
+
+@contextmanager
+def person(root: Path) -> Iterator[Home]:
+    """A person whom no model answers; what runs in their home ends with the block."""
+    made = Home(root)
+    yield made
+    end_processes_of(made.root)
 
 
 def _system_path() -> list[str]:

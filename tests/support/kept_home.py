@@ -11,14 +11,12 @@ from pathlib import Path
 from tests.support.homes import Home
 from tests.support.processes import end_processes_of
 
-NOWHERE = "http://127.0.0.1:9"
-
 
 class KeptHome:
     """One home, and what it was when it had been prepared."""
 
     def __init__(self, folder: Path, prepare: Callable[[Home], object]) -> None:
-        self.home = home = Home(folder / "person", NOWHERE, NOWHERE)
+        self.home = home = Home(folder / "person")
         prepare(home)
         if home.mash_home.exists():
             home.mash("daemon", "stop")
