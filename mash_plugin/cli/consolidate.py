@@ -50,8 +50,8 @@ def consolidate(
 
         drained = drain(settings, agent, now)
         click.echo(str(drained))
-        for fault in drained.faults:
-            click.echo(masked(fault), err=True)
+        for said in filter(None, (*drained.faults, drained.note)):
+            click.echo(masked(said), err=True)
         failed = drained.failed
     if not drain_only:
         from mash_plugin.throughline.promote import promote

@@ -1,9 +1,14 @@
 """The compiled memory file of a workspace: long-term memory, and on request the last two days."""
 
 import os
+import re
+import stat
+from typing import NamedTuple
 
+from mash_plugin.errors import InvalidArgument
 from mash_plugin.file_writing import replace_file
 from mash_plugin.privacy.credentials import mask
+from mash_plugin.throughline.artifacts import memory_id
 from mash_plugin.throughline.backend import Database, Row
 from mash_plugin.throughline.clock import date_of
 from mash_plugin.throughline.queue import told
@@ -11,6 +16,7 @@ from mash_plugin.throughline.settings import Settings
 from mash_plugin.throughline.store import put_rebuild_state, rebuild_state, recent, strongest
 
 FILE = "MEMORY.md"
+MARK = "Written whole by meaning-memory, again and again; keep notes of your own elsewhere."
 LEAST_PAUSE_MS = 60_000
 """Auto-refresh rebuilds at most once a minute (R-218)."""
 WINDOW_HOURS = 48
@@ -19,36 +25,98 @@ LASTING_ROWS, LASTING_BYTES = 100, 16_000
 _HOUR_MS = 3_600_000
 
 
-def rebuild(db: Database, settings: Settings, agent: str, now: int) -> str:
-    """Write the file anew, whole or not at all; where it lies."""
+class Rebuilt(NamedTuple):
+    """Where the compiled file was written, and what is worth saying about it."""
+
+    place: str
+    note: str = ""
+
+
+def rebuild(db: Database, settings: Settings, agent: str, now: int) -> Rebuilt:
+    """Write the file anew, whole or not at all. Raises InvalidArgument where it has no place."""
     from pathlib import Path
 
-    place = os.path.join(settings.workspace, FILE)
+    place = compiled_place(settings.workspace, agent)
+    is_beside, is_new = os.path.basename(place) != FILE, not os.path.lexists(place)
     text = compiled_text(db, settings, agent, now)
     with told(place, "it was not rebuilt, what was drained is stored"):
         replace_file(Path(place), text.encode("utf-8", "replace"))
     put_rebuild_state(db, agent, now, is_wanted=False)
-    return place
+    note = f"{not_ours(settings.workspace)}: the memory of {agent} is in {place}."
+    return Rebuilt(place, note if is_beside and is_new else "")
+
+
+def compiled_place(workspace: str, agent: str) -> str:
+    """Where the file of an agent lies: MEMORY.md, unless a person or another agent has that.
+
+    Raises InvalidArgument where the place beside it is not ours either.
+    """
+    first = os.path.join(workspace, FILE)
+    second = os.path.join(workspace, name_beside(agent))
+    if _may_write(second, agent) and (os.path.lexists(second) or not _may_write(first, agent)):
+        return second
+    if _may_write(first, agent):
+        return first
+    raise InvalidArgument(
+        f"{first} and {second} were not written for {agent}; the memory file was not rebuilt, what"
+        " was drained is stored. Move one of them away."
+    )
+
+
+def not_ours(workspace: str) -> str:
+    """What to say of a MEMORY.md that is left as it is."""
+    return f"{os.path.join(workspace, FILE)} was not written for this agent and stays as it is"
+
+
+def name_beside(agent: str) -> str:
+    """The name of an agent's own file: readable, and never that of another agent."""
+    if re.fullmatch(r"[a-z0-9][a-z0-9_-]{0,60}", agent):
+        return f"MEMORY-{agent}.md"
+    readable = re.sub(r"[^a-z0-9]+", "-", agent.lower()).strip("-")[:40]
+    return f"MEMORY-{readable}.{memory_id('compiled', agent)[:8]}.md"
+
+
+def _may_write(place: str, agent: str) -> bool:
+    """Whether nothing is there, or what an earlier rebuild wrote for this agent."""
+    wanted = _head(agent).encode("utf-8", "replace")
+    try:
+        # A named pipe would keep whoever opens it waiting.
+        handle = os.open(place, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    except FileNotFoundError:
+        return not os.path.islink(place)
+    except OSError:
+        return False
+    try:
+        is_file = stat.S_ISREG(os.fstat(handle).st_mode)
+        return is_file and os.read(handle, len(wanted)) == wanted
+    finally:
+        os.close(handle)
+
+
+def _head(agent: str) -> str:
+    """How every compiled file begins; by this it is known again."""
+    return f"# Memory of {agent}\n\n<!-- {MARK} -->\n"
 
 
 def rebuild_if_due(
     db: Database, settings: Settings, agent: str, now: int, *, is_wanted: bool
-) -> None:
+) -> Rebuilt | None:
     """Rebuild at most once a minute; what comes too early is made up for by a later drain."""
     last_at, was_wanted = rebuild_state(db, agent)
     if not (is_wanted or was_wanted):
-        return
+        return None
     # A clock that was put back must not hold the file up for longer than the pause.
     if last_at is None or abs(now - last_at) >= LEAST_PAUSE_MS:
-        rebuild(db, settings, agent, now)
-    elif not was_wanted:
+        return rebuild(db, settings, agent, now)
+    if not was_wanted:
         put_rebuild_state(db, agent, last_at, is_wanted=True)
+    return None
 
 
 def compiled_text(db: Database, settings: Settings, agent: str, now: int) -> str:
     """What the file holds: most significant first, then with the setting what is recent."""
     lasting = strongest(db, agent, LASTING_ROWS)
-    sections = [f"# Memory of {agent}", _section("Long-term memory", lasting, LASTING_BYTES)]
+    sections = [_head(agent).rstrip(), _section("Long-term memory", lasting, LASTING_BYTES)]
     if settings.compile:
         window = WINDOW_HOURS * _HOUR_MS
         rows = recent(db, agent, now - window, now + window, RECENT_ROWS)

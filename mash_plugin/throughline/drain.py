@@ -38,6 +38,8 @@ class Drained(NamedTuple):
     wants_rebuild: bool = False
     must_rebuild: bool = False
     """A long-term memory was stored: the compiled file is rebuilt at once (R-217)."""
+    note: str = ""
+    """What is worth saying although nothing failed."""
 
     def __str__(self) -> str:
         return (
@@ -53,9 +55,7 @@ def drain(settings: Settings, agent: str, now: int) -> Drained:
     queued. Neither keeps the others. With nothing to do no store is opened.
     """
     if not queue.pending(settings.workspace, agent):
-        if settings.auto_refresh:
-            _make_up(settings, agent, now)
-        return Drained()
+        return Drained(note=_make_up(settings, agent, now) if settings.auto_refresh else "")
     with only_one(settings.workspace):
         queue.clear_leftovers(settings.workspace, now)
         return _drain(settings, agent, now)
@@ -103,10 +103,9 @@ def _drain(settings: Settings, agent: str, now: int) -> Drained:
             with _queue_kept():
                 done = _drain_batch(db, settings.workspace, names[start : start + BATCH])
             total = _added(total, done)
-        _rebuild_if_due(db, settings, agent, now, total)
+        return total._replace(note=_rebuild_if_due(db, settings, agent, now, total))
     finally:
         db.close()
-    return total
 
 
 @contextmanager
@@ -194,7 +193,7 @@ def _added(one: Drained, two: Drained) -> Drained:
     )
 
 
-def _make_up(settings: Settings, agent: str, now: int) -> None:
+def _make_up(settings: Settings, agent: str, now: int) -> str:
     """Do the rebuild that an earlier drain left to the next minute."""
     from mash_plugin.throughline.store import open_database, rebuild_state
 
@@ -204,21 +203,22 @@ def _make_up(settings: Settings, agent: str, now: int) -> None:
     finally:
         db.close()
     if not is_wanted:
-        return
+        return ""
     with only_one(settings.workspace):
         db = open_database(settings, to_write=True)
         try:
-            _rebuild_if_due(db, settings, agent, now, Drained())
+            return _rebuild_if_due(db, settings, agent, now, Drained())
         finally:
             db.close()
 
 
-def _rebuild_if_due(
-    db: "Database", settings: Settings, agent: str, now: int, done: Drained
-) -> None:
+def _rebuild_if_due(db: "Database", settings: Settings, agent: str, now: int, done: Drained) -> str:
+    """Rebuild the compiled file where that is wanted; what is worth saying about it."""
     from mash_plugin.throughline.compile import rebuild, rebuild_if_due
 
+    rebuilt = None
     if done.must_rebuild:
-        rebuild(db, settings, agent, now)
+        rebuilt = rebuild(db, settings, agent, now)
     elif settings.auto_refresh:
-        rebuild_if_due(db, settings, agent, now, is_wanted=done.wants_rebuild)
+        rebuilt = rebuild_if_due(db, settings, agent, now, is_wanted=done.wants_rebuild)
+    return rebuilt.note if rebuilt else ""

@@ -178,10 +178,11 @@ def _compile(_asked: Json, place: Place) -> Reply:
 
     db = open_database(place.settings, to_write=True)
     try:
-        file = rebuild(db, place.settings, place.agent, place.now)
+        rebuilt = rebuild(db, place.settings, place.agent, place.now)
     finally:
         db.close()
-    return Reply(f"Rebuilt {file}.", {"agent": place.agent, "file": file})
+    said = f"Rebuilt {rebuilt.place}. {rebuilt.note}".rstrip()
+    return Reply(said, {"agent": place.agent, "file": rebuilt.place})
 
 
 _ANSWERS: dict[str, Callable[[Json, Place], Reply]] = {

@@ -1,7 +1,10 @@
 """The compiled file: what it holds, and what makes it anew."""
 
+import os
+
 import pytest
 
+from mash_plugin.throughline.compile import name_beside
 from tests.throughline.conftest import CHAT, NOW, both, lines_of
 
 DECISION = "Decided to hold Zephyr's November invoice until the address is fixed."
@@ -21,8 +24,8 @@ def keep(workspace, text, moment=NOW, session="chat-7f3a", **environment):
     return workspace.drain(**at(moment), **environment)
 
 
-def remember(workspace, **arguments):
-    return workspace.call("mm_remember", **arguments)
+def remember(workspace, agent="support-bot", **arguments):
+    return workspace.call("mm_remember", agent, **arguments)
 
 
 @both
@@ -115,3 +118,66 @@ def test_the_section_stays_short(workspace):
     section = compiled(workspace).partition("## Recent (48h)")[2]
     assert 0 < section.count("\n- ") <= 12
     assert len(section.encode()) <= 2_010
+
+
+@both
+@pytest.mark.spec("R-216")
+def test_a_file_of_the_persons_own_stays_and_ours_goes_beside_it(workspace):
+    own = workspace.folder / "MEMORY.md"
+    own.write_text("# My notes\nkeep me\n")
+    remember(workspace, text="Dana handles the addresses.")
+    done = workspace.drain()
+    assert own.read_text() == "# My notes\nkeep me\n"
+    beside = workspace.folder / "MEMORY-support-bot.md"
+    assert "Dana handles the addresses." in beside.read_text()
+    assert done.code == 0
+    assert f"the memory of support-bot is in {beside}" in done.err
+    remember(workspace, text="Dana is away in May.")
+    assert workspace.drain().err == ""
+    assert "Dana is away in May." in beside.read_text()
+
+
+@pytest.mark.spec("R-197", "R-216")
+def test_agents_of_one_workspace_have_a_file_each(workspace):
+    remember(workspace, text="Dana handles the addresses.")
+    remember(workspace, agent="other-bot", text="The boat is blue.")
+    workspace.drain()
+    workspace.drain("other-bot")
+    workspace.drain()
+    assert "Dana" in compiled(workspace)
+    assert "boat" not in compiled(workspace)
+    assert "The boat is blue." in (workspace.folder / "MEMORY-other-bot.md").read_text()
+
+
+def test_with_both_places_taken_nothing_is_replaced_and_the_memory_is_stored(workspace):
+    for name in ("MEMORY.md", "MEMORY-support-bot.md"):
+        (workspace.folder / name).write_text("mine\n")
+    remember(workspace, text="Dana handles the addresses.")
+    done = workspace.drain()
+    assert done.code == 1
+    assert "Move one of them away." in done.err
+    assert compiled(workspace) == "mine\n"
+    assert "Dana" in workspace.call("mm_search", query="Dana")
+
+
+@pytest.mark.parametrize("kind", ["folder", "pipe", "dangling link"])
+def test_what_is_no_file_of_ours_is_left_alone(workspace, kind):
+    place = workspace.folder / "MEMORY.md"
+    if kind == "folder":
+        place.mkdir()
+    elif kind == "pipe":
+        os.mkfifo(place)
+    else:
+        place.symlink_to("notes.md")
+    before = place.lstat()
+    remember(workspace, text="Dana handles the addresses.")
+    assert workspace.drain().code == 0
+    assert place.lstat().st_ino == before.st_ino
+    assert not (workspace.folder / "notes.md").exists()
+    assert (workspace.folder / "MEMORY-support-bot.md").exists()
+
+
+def test_names_of_agents_never_lead_to_one_file():
+    names = ["a b", "a-b", "A-b", "a/b", "a.b", "ä b", "../x", "x" * 100, "x" * 101]
+    assert len({name_beside(name).lower() for name in names}) == len(names)
+    assert not any("/" in name_beside(name) for name in names)
