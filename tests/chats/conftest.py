@@ -19,6 +19,7 @@ class Chats:
 
     def __init__(self, folder: Path) -> None:
         self.claude, self.codex = folder / "claude", folder / "codex"
+        self.gemini = folder / "gemini"
         self.project = folder / "shop"
         for made in (self.claude / "projects", self.codex / "sessions", self.project):
             made.mkdir(parents=True)
@@ -28,7 +29,11 @@ class Chats:
         self.forgotten: set[str] = set()
         self.index = ChatIndex(
             self.database,
-            lambda: [("claude-code", str(self.claude)), ("codex", str(self.codex))],
+            lambda: [
+                ("claude-code", str(self.claude)),
+                ("codex", str(self.codex)),
+                ("gemini-cli", str(self.gemini)),
+            ],
             is_forgotten=lambda _source, session: session in self.forgotten,
             deny=lambda: self.deny,
         )

@@ -231,13 +231,18 @@ class CodexTranscript:
 class GeminiTranscript:
     """One chat under ROOT/tmp; every method appends and gives the message's ID."""
 
-    def __init__(self, root: Path, project: str, session_id: str) -> None:
+    def __init__(
+        self, root: Path, project: str, session_id: str, *, parent: str = "", minute: int = 6
+    ) -> None:
         folder = root / "tmp" / Path(project).name
-        (folder / "chats").mkdir(parents=True, exist_ok=True)
+        name = f"session-2026-11-30T07-{minute:02}-{session_id[:8]}"
+        name = f"{parent}/{session_id}" if parent else name
+        self.path = folder / "chats" / f"{name}.jsonl"
+        self.path.parent.mkdir(parents=True, exist_ok=True)
         (folder / ".project_root").write_text(project)
-        self.path = folder / "chats" / f"session-2026-11-30T07-06-{session_id[:8]}.jsonl"
         self.session_id, self.count = session_id, 0
-        self._append({"sessionId": session_id, "projectHash": "0" * 64, "kind": "main"})
+        kind = "subagent" if parent else "main"
+        self._append({"sessionId": session_id, "projectHash": "0" * 64, "kind": kind})
 
     def prompt(self, text: str) -> str:
         """A prompt, typed or given to `gemini -p`: they look the same."""
