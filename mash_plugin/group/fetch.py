@@ -6,7 +6,7 @@ from contextlib import closing
 from typing import Any, NamedTuple
 
 from mash_plugin.config import Settings
-from mash_plugin.group.cache import MOST_RECORDS
+from mash_plugin.group.cache import MOST_BYTES, MOST_RECORDS
 from mash_plugin.group.deadline import within
 from mash_plugin.group.items import revision_of
 from mash_plugin.group.session import SQL_FOLDER, open_group
@@ -21,6 +21,8 @@ _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 LIMIT_S = 10.0
 """For all repositories of one pass; what hangs beyond every time limit of the driver ends here."""
 WHOLE_EVERY_MS = 3_600_000
+MOST_FETCHED = 4 * MOST_BYTES
+"""Of one repository; what is kept of it is the best of that."""
 Row = tuple[Any, ...]
 
 
@@ -44,7 +46,7 @@ def fetch(
             # With the hour, so that what only time has changed is seen before long.
             state = f"{row[0] if row else ''} {now // WHOLE_EVERY_MS}"
             wanted = [identity for identity, its_state in known.items() if its_state != state]
-            key = {"now": now, "count": MOST_RECORDS}
+            key = {"now": now, "count": MOST_RECORDS, "bytes": MOST_FETCHED}
             rows = {i: db.all(_SQL.established_of_others, {**key, "identity": i}) for i in wanted}
         return [Fetched(i, state, in_order(rows[i], now) if i in rows else None) for i in known]
 

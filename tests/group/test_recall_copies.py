@@ -131,6 +131,15 @@ def test_the_newest_of_every_node_are_looked_through(group, publish, monkeypatch
     assert names(fetched(group)) == ["anna:a0", "anna:a1"]
 
 
+@pytest.mark.row(67)
+def test_no_more_is_fetched_than_a_copy_is_long_whatever_a_row_holds(group, publish, monkeypatch):
+    monkeypatch.setattr("mash_plugin.group.fetch.MOST_FETCHED", 300_000)
+    publish("older", recorded_at=1, strong_tokens="x" * 200_000)
+    publish("newer", "carl", recorded_at=2, strong_tokens="x" * 200_000)
+    publish("newest", recorded_at=3)
+    assert names(fetched(group)) == ["anna:newest", "carl:newer"]
+
+
 def test_a_row_that_no_record_can_be_is_left_out(group, publish):
     publish("odd-state", state="superseded")
     publish("odd-lists", alternatives="{not json", conditions='{"a": 1}', consequences='["x", 7]')

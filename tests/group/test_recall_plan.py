@@ -2,7 +2,7 @@
 
 from contextlib import closing
 
-from mash_plugin.group.fetch import _SQL
+from mash_plugin.group.fetch import _SQL, MOST_FETCHED
 from tests.group.test_reads_plans import NODES, NOW, explained, filled, nodes_of
 from tests.support.groups import Group
 
@@ -15,7 +15,7 @@ def test_the_newest_of_each_node_are_found_by_index_and_texts_read_of_the_chosen
     filled: Group,
 ) -> None:
     with closing(filled.open("anna", to_write=False)) as db:
-        key = {"identity": "repository-1", "now": NOW, "count": COUNT}
+        key = {"identity": "repository-1", "now": NOW, "count": COUNT, "bytes": MOST_FETCHED}
         plan = explained(db, _SQL.established_of_others, key)
     read: dict[str, float] = {}
     for node in nodes_of(plan):
