@@ -1,12 +1,13 @@
 """Hooks beside the bare interpreter: warm, without a daemon, and from a cold start."""
 
 import json
+import shutil
 from collections.abc import Iterator
 from functools import partial
 from statistics import median
 
 from bench_place import EVENTS, Place
-from bench_table import Line
+from bench_table import NOT_MEASURED, Line
 from bench_timing import paired_ratio, time_process
 
 MOST_RATIO, MOST_SHELL_RATIO = 1.25, 1.4
@@ -29,7 +30,8 @@ def hooks(place: Place, rounds: int) -> Iterator[Line]:
         floor = partial(run, place.floor(), name, [])
         ratio = paired_ratio(rounds, floor, partial(run, place.hook(name), name, printed))
         note = check_printed(name, printed)
-        yield Line(f"hook {name}, warm, as argv / bare interpreter", ratio, "x", MOST_RATIO, note)
+        what = f"hook {name}, warm, as argv / bare interpreter"
+        yield Line(what, ratio, "x", MOST_RATIO, note, key=f"hooks/{name}")
         shell = ["/bin/sh", "-c", " ".join(f"'{word}'" for word in place.hook(name))]
         ratio = paired_ratio(rounds, floor, partial(run, shell, name, []))
         yield Line(
@@ -113,3 +115,29 @@ def cold(place: Place, rounds: int) -> Iterator[Line]:
     ratio = paired_ratio(rounds, floor, start)
     note = f"{silent} of {rounds} silent"
     yield Line("cold start to a hook's first answer / bare interpreter", ratio, "x", 8, note)
+
+
+def calls(place: Place, _rounds: int) -> Iterator[Line]:
+    """System calls of a warm hook beside the bare interpreter's; only its own process is traced."""
+    strace = shutil.which("strace")
+    if strace is None:
+        yield Line("system calls of a hook", NOT_MEASURED, "", note="strace is not installed")
+        return
+    place.busy.settled_daemon()
+    bare = system_calls(place, strace, place.floor(), b"")
+    yield Line("system calls of the bare interpreter", bare, "", key="calls/python -I -S -c pass")
+    for name in EVENTS:
+        counted = system_calls(place, strace, place.hook(name), place.payload(name))
+        note = f"{counted - bare:+d} beside the bare interpreter"
+        yield Line(
+            f"system calls of hook {name}, warm", counted, "", note=note, key=f"calls/{name}"
+        )
+
+
+def system_calls(place: Place, strace: str, command: list[str], payload: bytes) -> int:
+    """How many calls a process makes; its children, a daemon among them, are not followed."""
+    summary = place.root / "calls"
+    time_process([strace, "-c", "-o", str(summary), *command], payload, place.env, place.project)
+    total = summary.read_text().splitlines()[-1].split()
+    assert total[-1] == "total", total
+    return int(total[3])

@@ -30,6 +30,7 @@ ROOT = Path(__file__).resolve().parent.parent
 IDENTITY = "host.example/team/bench"
 AGENT = "claude-code"
 MESSAGES, LARGEST = 100_000, 1_000_000
+PEER_ITEMS = 1_000
 SETTLE_S = 30.0
 RESTING_CPU_S = 0.02
 """What a resting daemon may take in a second."""
@@ -45,12 +46,14 @@ class Place:
         messages: int = MESSAGES,
         *,
         largest: int = LARGEST,
+        peer_items: int = PEER_ITEMS,
         deadline_s: float = math.inf,
     ) -> None:
         self.megabytes = megabytes
         self.messages_of_all = messages
         self.records = records
         self.largest = largest
+        self.peer_items = peer_items
         self.deadline = time.monotonic() + deadline_s
         self.root = Path(tempfile.mkdtemp(prefix="mash-bench-")).resolve()
         self.python = sys.executable
@@ -149,6 +152,11 @@ class Place:
         self.start_daemon()
         self.mash("index")
         return self
+
+    @property
+    def has_time(self) -> bool:
+        """Whether something more may begin."""
+        return time.monotonic() < self.deadline
 
     def sizes(self, sizes: Iterable[int]) -> Iterator[int]:
         """Those sizes up to the largest that can be reached in time, by what the last one took."""

@@ -15,6 +15,7 @@ TOPICS = (
     *("index", "backup", "restore", "login", "session", "token", "role", "audit", "search"),
     *("ranking", "stemming", "snippet", "layout", "theme", "button", "form", "table", "chart"),
 )
+DECIDED = words("Decided:")
 VERBS = ("keep", "use", "avoid", "prefer", "test", "review", "document", "rename", "split", "merge")
 
 
@@ -52,7 +53,8 @@ def _insert(
     body = Body("decision", "accepted", statement, "bench", "established", decided_by="person")
     first = Revision(1, body, recorded_at, (evidence,), "bench-session")
     digest = hashlib.sha256(f"{scope}{statement}".encode()).digest()
-    tokens = (" ".join(words(statement)), " ".join(words(quote)))
+    said = words(statement)
+    tokens = (" ".join(said), " ".join([*DECIDED, *said]))
     insert_record(db, f"rec_{number:08d}", owner, scope, first, digest, tokens)
 
 

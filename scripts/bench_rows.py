@@ -6,9 +6,10 @@ from bench_chats import append, index, search
 from bench_dash import dash
 from bench_group import group
 from bench_growth import growth
-from bench_hooks import away, cold, hooks
+from bench_hooks import away, calls, cold, hooks
 from bench_mask import mask
 from bench_mcp import mcp
+from bench_peers import peers
 from bench_place import Place
 from bench_publish import publish
 from bench_quality import quality
@@ -20,6 +21,8 @@ from bench_throughline import capture, drain, working
 ROWS: dict[str, Callable[[Place, int], Iterator[Line]]] = {
     "hooks": hooks,
     "away": away,
+    "calls": calls,
+    "peers": peers,
     "recall": recall,
     "index": index,
     "append": append,
