@@ -6,6 +6,7 @@ further than the result can change: later lines outrank earlier ones, and decisi
 
 from collections.abc import Callable, Iterator, Sequence
 
+from mash_plugin.privacy.spans import split_private
 from mash_plugin.throughline import key_lines
 from mash_plugin.throughline.artifacts import MOST_KEY_LINES, KeyLine
 from mash_plugin.throughline.spoken_secrets import secret_kind
@@ -67,10 +68,10 @@ class Candidates:
             self._others = [*later, *self._others][:MOST_CANDIDATES]
 
     def _take(self, found: Iterator[KeyLine]) -> list[KeyLine]:
-        """The first of these that hold no credential, as many as can matter."""
+        """The first of these that hold nothing secret, as many as can matter."""
         taken: list[KeyLine] = []
         for line in found:
-            if secret_kind(line.text) is not None:
+            if secret_kind(line.text) is not None or split_private(line.text)[0] != line.text:
                 self._dropped += 1
                 continue
             taken.append(line)

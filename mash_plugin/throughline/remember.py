@@ -2,11 +2,13 @@
 
 from typing import NamedTuple
 
-from mash_plugin.errors import CredentialText
+from mash_plugin.errors import CredentialText, PrivateText
 from mash_plugin.privacy.credentials import credential_kind
+from mash_plugin.privacy.spans import split_private
 from mash_plugin.throughline import queue
 from mash_plugin.throughline.artifacts import Artifact
 from mash_plugin.throughline.entries import Entry
+from mash_plugin.throughline.spoken_secrets import secret_kind
 
 KEY = "remember"
 """Its number within the session is given when it is stored."""
@@ -27,9 +29,9 @@ class Memo(NamedTuple):
 def remember(workspace: str, agent: str, memo: Memo, now: int) -> bool:
     """Queue a memory unless it waits already; whether it was new to the queue.
 
-    Raises CredentialText: what looks like a credential is refused whole, never masked.
+    Raises CredentialText or PrivateText: such a memory is refused whole, never masked.
     """
-    _refuse_credentials(memo)
+    _refuse_secrets(memo)
     artifact = Artifact(KEY, memo.category, memo.significance, memo.text, None)
     entry = Entry(
         agent=agent,
@@ -49,8 +51,12 @@ def remember(workspace: str, agent: str, memo: Memo, now: int) -> bool:
     return True
 
 
-def _refuse_credentials(memo: Memo) -> None:
+def _refuse_secrets(memo: Memo) -> None:
     for name in ("text", "category", "session", "channel", "status"):
-        kind = credential_kind(getattr(memo, name) or "")
+        value = getattr(memo, name) or ""
+        # A session may be named after a pin; a text that tells one is refused.
+        kind = secret_kind(value) if name == "text" else credential_kind(value)
         if kind is not None:
             raise CredentialText(f"The {name} holds a credential ({kind}); say it without.")
+        if split_private(value)[0] != value:
+            raise PrivateText(f"The {name} holds a private span; say it without.")

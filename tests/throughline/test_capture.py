@@ -247,6 +247,7 @@ def test_lines_with_a_credential_are_dropped_whole_and_the_next_best_is_kept(wor
         "the password for Wren is now hunter2",
         "Das Passwort lautet Sommer2024!",
         "the door has the PIN 4711",
+        "Ilse <private>is in Turin</private>",
         "PIN: 4711",
         f"the key gh**p_{'a1B2' * 9}**",
         f"the key <b>gh</b>p_{'a1B2' * 9}",
@@ -263,6 +264,7 @@ def test_a_password_in_plain_words_or_within_markup_is_dropped(workspace, secret
     "harmless",
     [
         "a password of Ilse in the vault, and the pin of berth 4",
+        "numpy, and pin numpy==2.1.0",
         "commit 3f2c9a7be1d04c5f8a9b7c6d5e4f3a2b1c0d9e8f",
         "order 7d3f2b1c-9a8e-4d6f-b5c4-3a2e1f0d9c8b",
         "https://example.com/a/very/long/path?with=parameters",
