@@ -5,9 +5,10 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from mash_plugin.chats.question import Word, terms_of, word_of
-from mash_plugin.chats.ranking import Asked, Exchange, Found, asked_of, ranked
+from mash_plugin.chats.ranking import Asked, asked_of
+from mash_plugin.chats.reordering import reordered
 from mash_plugin.records.model import Author, MessageRole
-from mash_plugin.store.chats import SQL, json_list, json_rows, quoted
+from mash_plugin.store.chats import SQL, json_list, quoted
 from mash_plugin.store.sqlite import Connection, Row
 from mash_plugin.tokens import index_text, is_dense
 
@@ -18,13 +19,10 @@ COMMON_FLOOR = 200
 """In a small index no word is common enough to be worth dropping."""
 CANDIDATES = 300
 REORDERED, LOOKED_AROUND = 40, 16
-REACH = 40
-"""How far from a message its prompt and its answer are looked for."""
 SCANNED_WORDS, LAST_CHARACTER = 100, "\U0010ffff"
 MOST_HITS = 1_000
 SNIPPET_BEFORE, SNIPPET_CHARS, SNIPPET_SCAN = 60, 240, 20_000
 MASKED_CHARS = 2 * SNIPPET_SCAN
-_Place = tuple[int, int, int]
 _Filter = dict[str, str | int | None]
 
 
@@ -154,63 +152,9 @@ def _rows(db: Connection, attempt: _Attempt, within: _Filter, last: int, asked: 
         first.setdefault(row[0], row)
     rows = [first[seq] for seq in wanted if seq in first]
     looked_around = 0 if attempt.takes_newest else LOOKED_AROUND
-    best = _reordered(db, rows[:REORDERED], asked, looked_around)
+    best = reordered(db, rows[:REORDERED], asked, looked_around)
     there = {row[0] for row in best}
     return best + [row for row in rows[REORDERED:] if row[0] not in there]
-
-
-def _reordered(db: Connection, rows: list[Row], asked: Asked, looked_around: int) -> list[Row]:
-    """Those that the index likes best and what was said around them, in the order of both."""
-    keys = {"places": json_rows(map(_place, rows)), "reach": REACH}
-    ends: dict[Exchange, int] = {}
-    exchange_of: dict[_Place, Exchange] = {}
-    on_the_way = set()
-    for chat_no, generation, ordinal, start, end, is_on_the_way in db.all(SQL.exchanges, keys):
-        exchange = (chat_no, -ordinal if start is None else start)
-        ends[exchange] = end
-        exchange_of[chat_no, generation, ordinal] = exchange
-        if is_on_the_way:
-            on_the_way.add((chat_no, generation, ordinal))
-    around: dict[_Place, Exchange] = {}
-    for row in rows[:looked_around]:
-        chat_no, generation, ordinal = _place(row)
-        exchange = exchange_of[_place(row)]
-        start, end = exchange[1], ends[exchange]
-        if start >= 0:
-            around[chat_no, generation, start] = exchange
-        if end - ordinal < REACH:
-            around[chat_no, generation, end] = exchange
-            around[chat_no, generation, end + 1] = (chat_no, end + 1)
-    new = json_rows(sorted(place for place in around if place not in exchange_of))
-    more = {row[0]: row for row in db.all(SQL.messages_at, {"places": new})}
-    by_seq = {row[0]: row for row in rows}
-    more = {seq: row for seq, row in more.items() if seq not in by_seq}
-    before = {(chat_no, end + 1): (chat_no, start) for (chat_no, start), end in ends.items()}
-    found = []
-    for row in [*rows, *more.values()]:
-        place = _place(row)
-        exchange = exchange_of.get(place) or around[place]
-        found.append(
-            Found(
-                seq=row[0],
-                text=row[2],
-                role=row[3],
-                author=row[4],
-                sent_at=row[5],
-                title=row[7],
-                exchange=exchange,
-                before=before.get(exchange) if exchange[1] == row[11] else None,
-                is_beside=row[0] in more,
-                is_last=ends.get(exchange) == row[11],
-                is_on_the_way=place in on_the_way,
-            )
-        )
-    by_seq |= more
-    return [by_seq[seq] for seq, _ in ranked(found, asked)]
-
-
-def _place(row: Row) -> _Place:
-    return row[9], row[10], row[11]
 
 
 def _hit(row: Row, terms: Sequence[str], shown: Callable[[str], str]) -> Hit:

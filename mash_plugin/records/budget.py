@@ -34,25 +34,22 @@ def pack(
     chosen: list[Item] = []
     left_out = {True: False, False: False}
     for source, is_relevant in chain(zip(relevant, repeat(True)), zip(rest, repeat(False))):
-        outcome: Outcome = "budget"
         if len(chosen) == limit:
-            outcome = "limit"
-        elif not any(left_out.values()) or size + least_size(source) <= byte_budget:
+            note(source, "limit")
+            left_out[is_relevant] = True
+            break
+        outcome: Outcome = "budget"
+        if not any(left_out.values()) or size + least_size(source) <= byte_budget:
             item = to_item(source)
             if isinstance(item, str):
                 note(source, item)
                 continue
-            if not is_relevant:
-                item["matched"] = False
-            cost = size_of(item) + bool(chosen)
-            if size + cost <= byte_budget:
-                outcome = "shown"
+            item |= {} if is_relevant else {"matched": False}
+            if (grown := size + size_of(item) + bool(chosen)) <= byte_budget:
+                outcome, size = "shown", grown
                 chosen.append(item)
-                size += cost
         note(source, outcome)
         left_out[is_relevant] |= outcome != "shown"
-        if outcome == "limit":
-            break
     return {"records": chosen, "truncated": left_out[True], "scan_limited": scan_limited}
 
 
