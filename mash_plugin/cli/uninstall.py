@@ -56,25 +56,12 @@ def uninstall(data: bool, dry_run: bool, yes: bool) -> int:
         tell("mash: the rest was left as it is; run `mash uninstall` again then.", err=True)
         return 1
     free_store(paths)
-    if removed:
-        titles = " and ".join(dict.fromkeys(removed))
-        tell(f"Restart {titles}, so that the plugin is forgotten.")
-    elif not had_program:
-        tell("Nothing of mash is left in any agent, nor of its program.")
-    else:
-        tell("mash was set up in no agent.")
+    _tell_left(removed, had_program=had_program)
     if data:
         _remove_data(paths)
     else:
         _tell_what_stays(paths)
-    _tell_program(paths)
-    has_folders = bool(program_folders(paths))
-    if has_folders:
-        tell("Removing the program, which takes some seconds ...")
-    # Last of all: this very program may be running from there.
-    remove_program(paths)
-    if has_folders:
-        tell("Removed.")
+    _remove_program(paths)  # last of all: this very program may be running from there
     return 0
 
 
@@ -95,6 +82,16 @@ def _leave_agents(paths: Paths, agents: list[InAgent]) -> list[str] | None:
             text = error.message if isinstance(error, MashError) else f"{error}"
             tell(f"mash: {one.host.TITLE}: {text}", err=True)
     return None if has_failed else removed
+
+
+def _tell_left(removed: list[str], *, had_program: bool) -> None:
+    if removed:
+        titles = " and ".join(dict.fromkeys(removed))
+        tell(f"Restart {titles}, so that the plugin is forgotten.")
+    elif not had_program:
+        tell("Nothing of mash is left in any agent, nor of its program.")
+    else:
+        tell("mash was set up in no agent.")
 
 
 def _tell_foreign(one: InAgent) -> None:
@@ -140,11 +137,17 @@ def _ask(paths: Paths, *, data: bool) -> None:
     )
 
 
-def _tell_program(paths: Paths) -> None:
+def _remove_program(paths: Paths) -> None:
     for link in command_links(paths):
         tell(f"Removed the command {link}.")
     for file in completions():
         tell(f"Removed the completion {file}.")
+    has_folders = bool(program_folders(paths))
+    if has_folders:
+        tell("Removing the program, which takes some seconds ...")
+    remove_program(paths)
+    if has_folders:
+        tell("Removed.")
 
 
 def _tell_what_stays(paths: Paths) -> None:
