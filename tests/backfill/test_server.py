@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from mash_plugin.protocol.review import GROUP_FILE, Review, review_text
-from tests.mcp.conftest import Server
 from tests.support.backfill_place import BackfillPlace, Json
+from tests.support.mcp_servers import Server
 from tests.support.polling import eventually
 
 CHOICE = "We keep amounts in cents."

@@ -9,7 +9,8 @@ import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from tests.support.browsers import chromium
-from tests.support.dashboards import Dashboard, Demo, build, dashboard, fill_buffer, home
+from tests.support.dashboards import Dashboard, dashboard
+from tests.support.demo_memory import Demo, build, fill_buffer, home
 
 
 @pytest.fixture(scope="session")

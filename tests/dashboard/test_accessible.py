@@ -8,7 +8,7 @@ import pytest
 from tests.dashboard.conftest import Opener
 from tests.dashboard.test_pages import PAGES, paths
 from tests.support.daemons import ROOT
-from tests.support.dashboards import Demo
+from tests.support.demo_memory import Demo
 
 AXE = Path(
     os.environ.get("MASH_TEST_AXE")

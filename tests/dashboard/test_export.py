@@ -11,7 +11,7 @@ from playwright.sync_api import Browser
 
 from mash_plugin.dashboard.export import selection_of
 from tests.privacy.samples import SAMPLES
-from tests.support.dashboards import Demo, home
+from tests.support.demo_memory import Demo, home
 
 SECRET = SAMPLES["GitHub token"][0]
 

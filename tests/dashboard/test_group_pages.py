@@ -9,7 +9,8 @@ from playwright.sync_api import Browser, expect
 from tests.dashboard.conftest import Opener, key_of, opener
 from tests.dashboard.test_accessible import AXE, COLOURS, RUN
 from tests.support import group_demo
-from tests.support.dashboards import Dashboard, Demo, build, dashboard, home
+from tests.support.dashboards import Dashboard, dashboard
+from tests.support.demo_memory import Demo, build, home
 from tests.support.groups import Group, published, running_group, running_server
 
 NARROW = {"viewport": {"width": 320, "height": 740}}

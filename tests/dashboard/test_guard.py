@@ -13,7 +13,8 @@ from dataclasses import replace
 
 import pytest
 
-from tests.support.dashboards import Answer, Dashboard, Demo, dashboard
+from tests.support.dashboards import Answer, Dashboard, dashboard
+from tests.support.demo_memory import Demo
 
 DATA = "Qdrant"
 

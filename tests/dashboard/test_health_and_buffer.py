@@ -11,7 +11,7 @@ from mash_plugin.dashboard.place import Place
 from mash_plugin.errors import StoreBusy, StoreDamaged
 from tests.dashboard.conftest import Opener
 from tests.support.daemons import event
-from tests.support.dashboards import Demo, home
+from tests.support.demo_memory import Demo, home
 
 
 def test_health_tells_what_hooks_cost_and_how_long_they_took(opened: Opener, demo: Demo) -> None:

@@ -6,7 +6,8 @@ import pytest
 from playwright.sync_api import Browser
 
 from tests.dashboard.conftest import key_of, opener
-from tests.support.dashboards import Demo, dashboard, home, said
+from tests.support.dashboards import dashboard
+from tests.support.demo_memory import Demo, home, said
 
 SCRIPT = "<script>alert(1)</script><img src=x onerror=alert(2)>"
 TEXTS = {

@@ -8,7 +8,8 @@ from typing import NamedTuple
 import pytest
 
 from mash_plugin.store.open import open_chats, open_store
-from tests.support.dashboards import Dashboard, Demo, build, dashboard, home, said
+from tests.support.dashboards import Dashboard, dashboard
+from tests.support.demo_memory import Demo, build, home, said
 
 RECORDS, MESSAGES = 100_000, 50_000
 SLOW_MACHINE = 6

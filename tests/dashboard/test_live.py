@@ -1,15 +1,14 @@
 """A page follows what agents save meanwhile, and leaves its reader where they are."""
 
-import json
-import subprocess
-import sys
 from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, expect
 
 from tests.dashboard.conftest import Opener, key_of, opener
-from tests.support.dashboards import Demo, dashboard, said
+from tests.support.dashboards import dashboard
+from tests.support.demo_memory import Demo, said
+from tests.support.mcp_servers import greeted
 
 Json = dict[str, Any]
 
@@ -22,30 +21,9 @@ def save_over_mcp(demo: Demo, operation_id: str, statement: str) -> Json:
         "operation_id": operation_id,
         "change": {**change, "evidence": said("s-search", "Which vector store", "context")},
     }
-    about: Json = {"protocolVersion": "2025-06-18", "capabilities": {}}
-    about["clientInfo"] = {"name": "a test", "version": "1"}
-    messages: list[Json] = [
-        {"id": 0, "method": "initialize", "params": about},
-        {"method": "notifications/initialized"},
-        {"id": 1, "method": "tools/call", "params": {"name": "record", "arguments": arguments}},
-    ]
-    server = subprocess.Popen(
-        [sys.executable, "-m", "mash_plugin", "mcp"],
-        env=demo.place.environment,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-    )
-    with server:
-        assert server.stdin
-        assert server.stdout
-        for message in messages:
-            server.stdin.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
-        server.stdin.flush()
-        replies = [json.loads(server.stdout.readline()) for _ in range(2)]
-        server.stdin.close()
-        server.wait(20)
-    receipt: Json = replies[1]["result"]["structuredContent"]
+    with greeted(demo.place.environment, demo.place.root) as server:
+        result = server.call("record", arguments)
+    receipt: Json = result["structuredContent"]
     return receipt
 
 

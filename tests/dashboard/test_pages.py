@@ -6,7 +6,8 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.dashboard.conftest import Opener
-from tests.support.dashboards import Dashboard, Demo
+from tests.support.dashboards import Dashboard
+from tests.support.demo_memory import Demo
 
 NARROW = {"viewport": {"width": 320, "height": 740}}
 

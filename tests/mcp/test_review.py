@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.mcp.conftest import Json, Server
+from tests.support.mcp_servers import Json, Server
 from tests.support.transcripts import ClaudeTranscript, write_repository
 
 CHOICE = "We render invoices with Typst from now on."

@@ -14,7 +14,7 @@ import pytest
 import mash_plugin
 from mash_plugin.client import call
 from mash_plugin.paths import find_paths
-from tests.mcp.conftest import Server
+from tests.support.mcp_servers import Server
 from tests.support.polling import eventually
 from tests.support.processes import daemons_of, end_processes_of
 

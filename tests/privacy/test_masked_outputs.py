@@ -2,72 +2,23 @@
 
 import base64
 import json
-import os
-import pty
-import subprocess
-import sys
 import tempfile
-import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from mash_plugin.chats.index import ChatIndex
-from mash_plugin.chats.project import project_of
 from mash_plugin.cli.main import COMMANDS
 from mash_plugin.daemon.methods import METHODS
 from mash_plugin.errors import MashError
-from mash_plugin.memory.drafts import tokens_of
 from mash_plugin.protocol import tool_schemas
-from mash_plugin.records.duplicates import interpretation_hash
-from mash_plugin.records.model import Body, Evidence, Revision, Scope
-from mash_plugin.store.backup import make
-from mash_plugin.store.changes import add_confirmations, add_link, add_revision, hide, insert_record
-from mash_plugin.store.open import open_chats, open_store
-from mash_plugin.store.operations import identity_of
-from mash_plugin.store.records import get_head
-from tests.privacy.samples import SAMPLES
+from tests.privacy.credential_home import CHAT, FILE, QUOTE, SECRET, SESSION, Planted, plant
 from tests.support.daemons import NAMES, Place, event
-from tests.support.transcripts import ClaudeTranscript, write_repository
+from tests.support.mcp_servers import greeted
 
-SECRET = SAMPLES["GitHub token"][0]
 MARK = "[masked GitHub token]"
-FILE = "src/ledger.py"
-SESSION, CHAT = "s-1", "claude-code-s-1"
-QUOTE = f"The token is {SECRET}"
 Json = dict[str, Any]
-
-
-@dataclass(frozen=True)
-class Planted:
-    """A home whose stores hold the credential in every text, and the daemon that serves them."""
-
-    place: Place
-    project: Path
-    identity: str
-    message: str
-
-    @property
-    def scope(self) -> Json:
-        return {"kind": "repository", "identity": self.identity}
-
-    def mash(self, *arguments: str, answer: str = "") -> str:
-        """What a command prints on both streams; with an answer it believes a person is there."""
-        command = [sys.executable, "-m", "mash_plugin", *arguments]
-        options: Json = {"env": self.place.environment, "cwd": self.project, "timeout": 60}
-        options |= {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
-        if not answer:
-            return subprocess.run(command, stdin=subprocess.DEVNULL, **options).stdout.decode()
-        terminal, stdin = pty.openpty()
-        os.write(terminal, answer.encode())
-        try:
-            return subprocess.run(command, stdin=stdin, **options).stdout.decode()
-        finally:
-            os.close(terminal)
-            os.close(stdin)
 
 
 @pytest.fixture(scope="module")
@@ -81,77 +32,13 @@ def planted() -> Iterator[Planted]:
         place.close()
 
 
-def plant(place: Place) -> Planted:
-    project = place.root / f"work-{SECRET}" / "shop"
-    (project / "src").mkdir(parents=True)
-    (project / FILE).write_text("pass\n")
-    write_repository(project, f"https://host.example/{SECRET}/shop")
-    found = project_of(str(project))
-    assert found
-    assert found.identity
-    identity = found.identity
-    transcript = ClaudeTranscript(place.home / ".claude", str(project), SESSION)
-    message = transcript.person(f"{QUOTE}, it opens {FILE}.")
-    transcript.agent(f"I keep {SECRET} in mind.")
-    now = int(time.time() * 1000) - 60_000
-    store, chats = open_store(place.paths, now), open_chats(place.paths)
-    ChatIndex(chats, lambda: [("claude-code", str(place.home / ".claude"))]).refresh_all(now)
-    evidence = Evidence(
-        CHAT, message, QUOTE, "endorsement", "user", "person", f"{QUOTE}.", recorded_at=now
-    )
-    with store.writing() as db:
-        owner = identity_of(db).owner
-        for record_id, body in bodies().items():
-            scope = Scope("repository", identity)
-            revision = Revision(1, body, now, (evidence,), SESSION)
-            same = interpretation_hash(scope, body)
-            insert_record(db, record_id, owner, scope, revision, same, tokens_of(revision))
-        head = get_head(db, "planted-decision")
-        other = get_head(db, "planted-preference")
-        assert head
-        assert other
-        add_link(db, other, head, "supports", now, SESSION)
-        added = evidence._replace(added_by="confirmation")
-        add_confirmations(db, head, (added,), (message,), now, SESSION)
-        second = Revision(2, bodies()["planted-decision"], now, (evidence,), SESSION)
-        assert add_revision(db, head, second, b"x" * 32, tokens_of(second))
-        hide(db, "planted-fact", now, SESSION)
-    backup = make(store, str(place.root / "raw"), now)
-    assert SECRET.encode() in Path(backup.path).read_bytes()
-    store.close()
-    chats.close()
-    return Planted(place, project, identity, message)
-
-
-def bodies() -> dict[str, Body]:
-    """A record of each kind with the credential in every text that it can have."""
-    said = f"Open {FILE} with {SECRET}"
-    more: Json = {"recorded_by": f"agent {SECRET}", "review": "established"}
-    return {
-        "planted-decision": Body(
-            "decision",
-            "accepted",
-            f"{said}.",
-            decided_by="person",
-            alternatives=("none", f"not {SECRET}"),
-            consequences=(f"so {SECRET}",),
-            **more,
-        ),
-        "planted-preference": Body(
-            "preference",
-            "active",
-            f"{said}, please.",
-            conditions=(f"if {SECRET}",),
-            **{**more, "review": "candidate"},
-        ),
-        "planted-fact": Body(
-            "fact", "current", f"{said}, it works.", reported_by=f"who has {SECRET}", **more
-        ),
-    }
-
-
 def requests_to(planted: Planted) -> dict[str, list[Json]]:
     """For every method requests that make it show what it can, or fail with what was asked."""
+    return to_tools(planted) | to_people(planted) | to_care(planted)
+
+
+def to_tools(planted: Planted) -> dict[str, list[Json]]:
+    """What an agent asks."""
     scope, session = planted.scope, {"session_id": SESSION, "quote": QUOTE}
     decision, unknown = {"id": "planted-decision"}, {"id": SECRET}
     body = {"statement": f"Open {FILE} with {SECRET}.", "details": {"kind": "decision"}}
@@ -184,6 +71,14 @@ def requests_to(planted: Planted) -> dict[str, list[Json]]:
         "search_chats": [{"query": "token"}, {"query": "mind", "scope": scope}],
         "get_chat": [{"id": CHAT}, {"id": CHAT, "message_id": planted.message}, unknown],
         "list_chats": [{}, {"scope": scope}],
+    }
+
+
+def to_people(planted: Planted) -> dict[str, list[Json]]:
+    """What a person asks at the terminal or in the dashboard, and what reviews their chats."""
+    scope = planted.scope
+    decision, unknown = {"id": "planted-decision"}, {"id": SECRET}
+    return {
         "log_events": [{"since": 0}],
         "terminal_show": [decision, unknown],
         "terminal_hidden": [{}],
@@ -204,6 +99,13 @@ def requests_to(planted: Planted) -> dict[str, list[Json]]:
         "view_chats": [{}, {"scope": scope}],
         "view_chat": [{"id": CHAT}, {"id": CHAT, "message_id": planted.message}, unknown],
         "terminal_rebind": [{"old": f"/moved/{SECRET}", "new": "/moved/here"}],
+    }
+
+
+def to_care(planted: Planted) -> dict[str, list[Json]]:
+    """What keeps a memory in order, moves it, or tells about it."""
+    unknown = {"id": SECRET}
+    return {
         "status": [{"cwd": str(planted.project)}],
         "forget_chat": [{"id": CHAT, "dry_run": True}, {"id": SECRET, "dry_run": True}],
         "forget_project": [
@@ -469,31 +371,8 @@ def reply_of(planted: Planted, method: str, params: Mapping[str, Any]) -> str:
 
 
 def over_mcp(planted: Planted, calls: list[tuple[str, Json]]) -> list[str]:
-    """What `mash mcp` answers to these calls, line by line."""
-    about = {"protocolVersion": "2025-06-18", "capabilities": {}}
-    about["clientInfo"] = {"name": "a test", "version": "1"}
-    messages: list[Json] = [
-        {"id": 0, "method": "initialize", "params": about},
-        {"method": "notifications/initialized"},
-    ]
-    for number, (name, arguments) in enumerate(calls, 1):
-        params = {"name": name, "arguments": arguments}
-        messages.append({"id": number, "method": "tools/call", "params": params})
-    server = subprocess.Popen(
-        [sys.executable, "-m", "mash_plugin", "mcp"],
-        env=planted.place.environment,
-        cwd=planted.project,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-    )
-    with server:
-        assert server.stdin
-        assert server.stdout
-        for message in messages:
-            server.stdin.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
-        server.stdin.flush()
-        lines = [server.stdout.readline().decode() for _ in range(len(calls) + 1)]
-        server.stdin.close()
-        server.wait(20)
-    return [line for line in lines if json.loads(line)["id"] > 0]
+    """What `mash mcp` answers to these calls."""
+    with greeted(planted.place.environment, planted.project) as server:
+        asked = [{"name": name, "arguments": arguments} for name, arguments in calls]
+        replies = [server.ask(n, "tools/call", params) for n, params in enumerate(asked)]
+    return [json.dumps(reply, ensure_ascii=False) for reply in replies]

@@ -259,8 +259,10 @@ stream_max_retries = 0
 def person(root: Path) -> Iterator[Home]:
     """A person whom no model answers; what runs in their home ends with the block."""
     made = Home(root)
-    yield made
-    end_processes_of(made.root)
+    try:
+        yield made
+    finally:
+        end_processes_of(made.root)
 
 
 def _system_path() -> list[str]:

@@ -1,26 +1,18 @@
 """A mash that was installed from a wheel into an environment of its own, and what it does there."""
 
 import json
-import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from mash_plugin import client, installer
 from mash_plugin.paths import find_paths
 from tests.support.daemons import event
 from tests.support.homes import Finished, Home, clients_folder
+from tests.support.mcp_servers import greeted
 from tests.support.wheels import base_python
 
-READY = {"jsonrpc": "2.0", "method": "notifications/initialized"}
-LIST = {
-    "jsonrpc": "2.0",
-    "id": 1,
-    "method": "tools/call",
-    "params": {"name": "list_records", "arguments": {}},
-}
 SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin"
 
 
@@ -54,33 +46,9 @@ class Installation:
     @contextmanager
     def tools_served(self) -> Iterator[Callable[[], str]]:
         """An agent that runs on with its tool server; asks it for the list of records."""
-        server = subprocess.Popen(
-            [str(self.data / "current/bin/mash"), "mcp"],
-            env=self.home.environment,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-        )
-        about = {"protocolVersion": "2025-06-18", "capabilities": {}}
-        about |= {"clientInfo": {"name": "a test", "version": "1"}}
-        hello = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": about}
-        with server:
-            assert server.stdin
-            assert server.stdout
-            try:
-                assert "result" in self._ask(server, hello)
-                server.stdin.write(json.dumps(READY).encode() + b"\n")
-                yield lambda: self._ask(server, LIST)
-            finally:
-                server.stdin.close()
-                server.wait(30)
-
-    @staticmethod
-    def _ask(server: subprocess.Popen[bytes], request: dict[str, Any]) -> str:
-        assert server.stdin
-        assert server.stdout
-        server.stdin.write(json.dumps(request).encode() + b"\n")
-        server.stdin.flush()
-        return server.stdout.readline().decode()
+        mash = [str(self.data / "current/bin/mash")]
+        with greeted(self.home.environment, self.home.home, mash) as server:
+            yield lambda: json.dumps(server.call("list_records", {}))
 
     def start_session(self, session: str) -> str:
         """What the installed hook of Claude Code prints."""

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from tests.mcp.conftest import Server
+from tests.support.mcp_servers import Server
 from tests.throughline.conftest import AGENT, CHAT, SESSION
 
 
