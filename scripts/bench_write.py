@@ -1,5 +1,6 @@
 """Write what was measured into docs/bench and, in short, into the README."""
 
+import inspect
 import json
 import os
 import platform
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import apsw
 from bench_place import EVENTS, ROOT
+from bench_rows import ROWS
 from bench_svg import Bar, Curve, bars, curves, times
 from bench_table import Line
 
@@ -105,7 +107,8 @@ def _table(about: Mapping[str, str], rows: Rows) -> Iterator[str]:
     yield _about(about)
     yield "\nWritten by `scripts/bench --write`, beside `results.json`, which has the same as data."
     for name, row in rows.items():
-        yield f"\n## {name}\n\n| what | value | promise | note |\n|---|---:|---|---|"
+        how = inspect.getdoc(ROWS[name]) or ""
+        yield f"\n## {name}\n\n{how}\n\n| what | value | promise | note |\n|---|---:|---|---|"
         for line in row:
             missed = " **missed**" * line.is_missed
             value = f"{line.shown} {line.unit}".strip()
