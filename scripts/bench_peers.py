@@ -28,8 +28,8 @@ class Round(NamedTuple):
 def peers(place: Place, rounds: int) -> Iterator[Line]:
     """Each of their hooks that an agent waits for, beside the bare interpreter and ours.
 
-    The three run one after the other, over and over. Each memory holds as many items as ours; what it
-    says is counted, so that none is quick because it had nothing to say unseen.
+    The three run one after the other, over and over. Each memory holds as many items as ours;
+    what it says is counted, so that none is quick unseen because it had nothing to say.
     """
     with Place(1, place.peer_items, place.peer_items) as ours:
         ours.busy.settled_daemon()
