@@ -18,12 +18,23 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple, TextIO
+from typing import NamedTuple
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # -I leaves it out
+
+from mash_plugin.command_links import (
+    PROGRAMS,
+    link_commands,
+    note_links,
+    noted_folders,
+    point,
+    tell_links,
+)
+from mash_plugin.wrapping import say
 
 SOURCES = ("mash_plugin", "hooks", "skills", ".claude-plugin", ".codex-plugin")
 FILES = ("pyproject.toml", ".mcp.json", "README.md")
-PROGRAMS = ("mash", "meaning-memory")
-"""What is linked into the person's folder of commands; the first one sets it all up."""
 COMPLETE = ".complete"
 SOURCE = ".source"
 """What an environment was built from; `mash upgrade` looks there for a newer version."""
@@ -74,9 +85,9 @@ def main(root: Path, arguments: list[str]) -> None:
         say(plan(places, environ, has_agents="--no-agents" not in options))
         options = agreed(options)
     install(environment, root, places, environ, is_upgrade=is_upgrade)
-    folders = noted_folders(places) if is_upgrade else [places.commands]
-    made = [link for folder in folders for link in link_commands(folder, places)]
-    note_links(places, made)
+    folders = noted_folders(places.data) if is_upgrade else [places.commands]
+    made = [link for folder in folders for link in link_commands(folder, places.data)]
+    note_links(places.data, made)
     if made and not is_upgrade:
         tell_links(made, environ)
     command = places.data / "current" / "bin" / PROGRAMS[0]
@@ -287,89 +298,6 @@ def advice_on(said: str) -> str:
     return "Correct that, then run scripts/install again."
 
 
-def point(link: Path, target: str) -> None:
-    """Move a link in one step, so that a hook starts the old or the new, never nothing."""
-    temporary = link.with_name(f".{link.name}.{os.getpid()}")
-    temporary.unlink(missing_ok=True)
-    temporary.symlink_to(target)
-    temporary.replace(link)
-
-
-def link_commands(folder: Path, places: Places) -> list[Path]:
-    """Link the commands of the newest version into a folder of the person's; those that are."""
-    targets = [places.data / "current" / "bin" / name for name in PROGRAMS]
-    there = [target for target in targets if target.exists()]
-    return [folder / target.name for target in there if link_command(folder / target.name, target)]
-
-
-def link_command(link: Path, target: Path) -> bool:
-    """Link one command, unless something else lies there."""
-    if os.path.lexists(link) and not (link.is_symlink() and is_ours(link)):
-        text = f"mash: {link} is not from here and was left alone; the command is {target}"
-        say(text, sys.stderr)
-        return False
-    try:
-        link.parent.mkdir(parents=True, exist_ok=True)
-        point(link, str(target))
-    except OSError as error:
-        why = f"no link was made in {link.parent} ({error.strerror})"
-        say(f"mash: {why}; the command is {target}", sys.stderr)
-        return False
-    return True
-
-
-def tell_links(links: list[Path], environ: Mapping[str, str]) -> None:
-    """Say which commands there are now, and how they are found where they are not."""
-    folder, names = links[0].parent, " and ".join(link.name for link in links)
-    on_path = [os.path.realpath(p) for p in environ.get("PATH", os.defpath).split(os.pathsep) if p]
-    if os.path.realpath(folder) in on_path:
-        say(f"Linked into {folder}: {names}")
-        return
-    say(f"Linked into {folder}: {names}. But {folder} is not on PATH. Add it, then log in again:")
-    print(f"  {path_command(folder, environ)}", flush=True)
-
-
-def path_command(folder: Path, environ: Mapping[str, str]) -> str:
-    """The command that puts a folder on the PATH of the person's own shell."""
-    shell = os.path.basename(environ.get("SHELL", ""))
-    if shell == "fish":
-        return f"fish_add_path {shlex.quote(str(folder))}"
-    profile = "~/.zprofile" if shell == "zsh" else "~/.profile"
-    # bash reads the first of these alone.
-    for name in (".bash_profile", ".bash_login") if shell == "bash" else ():
-        if Path(environ.get("HOME", ""), name).exists():
-            profile = f"~/{name}"
-            break
-    return f"""echo {shlex.quote(f'export PATH="{folder}:$PATH"')} >> {profile}"""
-
-
-def is_ours(link: Path) -> bool:
-    """Whether this link was made by an installation of mash."""
-    *_, current, folder, name = ("", "", "", *Path(os.readlink(link)).parts)
-    return (current, folder) == ("current", "bin") and name in PROGRAMS
-
-
-def noted_folders(places: Places) -> list[Path]:
-    """The folders that commands were linked into before."""
-    return sorted({link.parent for link in noted_links(places.data)})
-
-
-def noted_links(data: Path) -> list[Path]:
-    """The links that were noted; none where that cannot be read."""
-    try:
-        links = json.loads((data / "envs" / "links.json").read_bytes())
-    except (OSError, ValueError):
-        return []
-    return [Path(link) for link in links if isinstance(link, str)]
-
-
-def note_links(places: Places, made: list[Path]) -> None:
-    """Note the links beside the environments: `mash uninstall` may run with another HOME."""
-    links = {str(link) for link in (*noted_links(places.data), *made)}
-    if links:
-        (places.data / "envs" / "links.json").write_text(json.dumps(sorted(links)), "utf-8")
-
-
 def drop_unused(envs: Path, current: Path) -> None:
     """Remove former environments that no process runs from; where that cannot be told, none."""
     for folder in envs.iterdir():
@@ -411,15 +339,7 @@ def fail(message: str) -> None:
     sys.exit(1)
 
 
-def say(text: str, stream: TextIO | None = None) -> None:
-    """Print a text as all of mash does."""
-    from mash_plugin.wrapping import say as print_wrapped  # needs what is done below
-
-    print_wrapped(text, stream)
-
-
 if __name__ == "__main__":
-    sys.path.append(str(Path(__file__).resolve().parents[1]))  # -I leaves it out
     try:
         main(Path(sys.argv[1]), sys.argv[2:])
     except KeyboardInterrupt:

@@ -11,9 +11,9 @@ from mash_plugin.agents.hosts import HOSTS, Host
 from mash_plugin.agents.plugin import PLUGIN_ID, Place, remove_if_empty
 from mash_plugin.cli.completion import remove_completions, written_completions
 from mash_plugin.cli.memo import Memo, drop_memo, memo_of, read_memos
+from mash_plugin.command_links import PROGRAMS, noted_links
 from mash_plugin.errors import InvalidArgument
 from mash_plugin.group.joining import FILE as CONNECTION
-from mash_plugin.installer import PROGRAMS, noted_links
 from mash_plugin.paths import Paths, pin_file
 
 MEMORY = ("records.db", "chats.db", "backups", "reviews", "group-copies", "setup.json")

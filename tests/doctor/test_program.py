@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from mash_plugin.command_links import PROGRAMS
 from mash_plugin.doctor import program
-from mash_plugin.installer import PROGRAMS
 from tests.doctor.examined import findings, fix, is_gone, mend, named, shell
 from tests.doctor.machines import machine_at
 from tests.support.homes import Home

@@ -5,10 +5,11 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 
 import pytest
 
+from mash_plugin import command_links as links
 from mash_plugin import installer
 from mash_plugin.cli.pins import planned_paths, write_pins
 from mash_plugin.cli.removal import command_links
@@ -136,17 +137,11 @@ def test_the_shim_of_a_version_manager_is_resolved(tmp_path: Path) -> None:
     assert done.stdout.strip() == os.path.abspath(base_python())
 
 
-@pytest.fixture
-def install() -> ModuleType:
-    """The second half of the installer as a module."""
-    return installer
-
-
 def test_a_foreign_command_of_the_same_name_is_left_alone(
-    install: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "mash").write_text("theirs")
-    install.link_command(tmp_path / "mash", tmp_path / "current/bin/mash")
+    links.link_command(tmp_path / "mash", tmp_path / "current/bin/mash")
     assert "left alone" in capsys.readouterr().err
     assert (tmp_path / "mash").read_text() == "theirs"
 
@@ -167,49 +162,45 @@ def test_one_interpreter_names_an_environment_alike_by_whatever_name_it_is_start
     assert [name_by(name) for name in (*names, Path(sys.executable))] == [expected] * 3
 
 
-def test_every_command_is_linked_and_noted_and_goes_again(
-    install: ModuleType, tmp_path: Path
-) -> None:
-    places = install.find_places({"MASH_HOME": str(tmp_path / "mash")})
+def test_every_command_is_linked_and_noted_and_goes_again(tmp_path: Path) -> None:
+    places = installer.find_places({"MASH_HOME": str(tmp_path / "mash")})
     commands = places.data / "envs/1/bin"
     commands.mkdir(parents=True)
-    for name in install.PROGRAMS:
+    for name in links.PROGRAMS:
         (commands / name).touch()
     (places.data / "current").symlink_to("envs/1")
     elsewhere = tmp_path / "elsewhere"
-    install.note_links(places, install.link_commands(elsewhere, places))
+    links.note_links(places.data, links.link_commands(elsewhere, places.data))
     assert sorted(os.listdir(elsewhere)) == ["mash", "meaning-memory"]
-    assert install.noted_folders(places) == [elsewhere]
+    assert links.noted_folders(places.data) == [elsewhere]
     paths = find_paths({"MASH_HOME": str(tmp_path / "mash")})
-    assert {link.name for link in command_links(paths)} == set(install.PROGRAMS)
+    assert {link.name for link in command_links(paths)} == set(links.PROGRAMS)
     (elsewhere / "meaning-memory").unlink()
     (elsewhere / "meaning-memory").write_text("theirs")
     assert [link.name for link in command_links(paths)] == ["mash"]
 
 
-def test_a_version_without_a_command_gets_no_dangling_link(
-    install: ModuleType, tmp_path: Path
-) -> None:
-    places = install.find_places({"MASH_HOME": str(tmp_path / "mash")})
+def test_a_version_without_a_command_gets_no_dangling_link(tmp_path: Path) -> None:
+    places = installer.find_places({"MASH_HOME": str(tmp_path / "mash")})
     (places.data / "current/bin").mkdir(parents=True)
     (places.data / "current/bin/mash").touch()
-    assert [link.name for link in install.link_commands(tmp_path / "bin", places)] == ["mash"]
+    assert [link.name for link in links.link_commands(tmp_path / "bin", places.data)] == ["mash"]
 
 
 def test_a_place_inside_a_clone_is_refused_before_anything_is_built(
-    install: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / ".git").mkdir()
-    install.refuse_git_tree(tmp_path / "mash/data")
+    installer.refuse_git_tree(tmp_path / "mash/data")
     (tmp_path / ".git/HEAD").write_text("ref: refs/heads/main\n")
     with pytest.raises(SystemExit):
-        install.refuse_git_tree(tmp_path / "mash/data")
+        installer.refuse_git_tree(tmp_path / "mash/data")
     assert "git work tree" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("given", [None, "", "  ", "relative", "/tmp/some place"])
 def test_the_installer_and_init_agree_on_the_data_folder(
-    install: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: str | None
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: str | None
 ) -> None:
     unpinned = SimpleNamespace(pw_dir=str(tmp_path))
     monkeypatch.setattr("pwd.getpwuid", lambda _uid: unpinned)
@@ -219,11 +210,11 @@ def test_the_installer_and_init_agree_on_the_data_folder(
     else:
         monkeypatch.setenv("XDG_DATA_HOME", given)
     planned = planned_paths({"HOME": str(tmp_path)})
-    assert str(install.data_folder(os.environ)) == os.path.abspath(planned.data)
+    assert str(installer.data_folder(os.environ)) == os.path.abspath(planned.data)
 
 
 def test_pins_are_written_once_and_found_again_by_the_installer(
-    install: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pwd.getpwuid", lambda _uid: SimpleNamespace(pw_dir=str(tmp_path)))
     monkeypatch.setenv("HOME", str(tmp_path))
@@ -232,7 +223,7 @@ def test_pins_are_written_once_and_found_again_by_the_installer(
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "second"))
     write_pins({})
     assert find_paths({}).data == str(tmp_path / "first/mash")
-    assert str(install.data_folder(os.environ)) == str(tmp_path / "first/mash")
+    assert str(installer.data_folder(os.environ)) == str(tmp_path / "first/mash")
     assert (tmp_path / ".mash").stat().st_mode & 0o077 == 0
 
 
@@ -245,7 +236,7 @@ def test_no_pin_is_written_under_a_home_of_its_own(
 
 
 def test_a_passing_home_is_never_pinned_for_the_account(
-    install: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     account = tmp_path / "account"
     monkeypatch.setattr("pwd.getpwuid", lambda _uid: SimpleNamespace(pw_dir=str(account)))
@@ -253,42 +244,42 @@ def test_a_passing_home_is_never_pinned_for_the_account(
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "passing/data"))
     write_pins({})
     assert find_paths({}).data == str(account / ".local/share/mash")
-    places = install.find_places(os.environ)
+    places = installer.find_places(os.environ)
     assert places.data == account / ".local/share/mash"
     assert places.commands == tmp_path / "passing/.local/bin"
-    assert "memory is kept once for your account" in install.plan(
+    assert "memory is kept once for your account" in installer.plan(
         places, dict(os.environ), has_agents=True
     )
 
 
 def test_only_a_named_place_inside_a_work_tree_is_refused(
-    install: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pwd.getpwuid", lambda _uid: SimpleNamespace(pw_dir=str(tmp_path)))
     (tmp_path / ".git").mkdir()
     (tmp_path / ".git/HEAD").write_text("ref: refs/heads/main\n")
-    install.refuse_unusable(install.find_places({"HOME": str(tmp_path)}))
+    installer.refuse_unusable(installer.find_places({"HOME": str(tmp_path)}))
     with pytest.raises(SystemExit):
-        install.refuse_unusable(install.find_places({"MASH_HOME": str(tmp_path / "mash")}))
+        installer.refuse_unusable(installer.find_places({"MASH_HOME": str(tmp_path / "mash")}))
 
 
 def test_a_place_that_cannot_be_made_is_one_line(
-    install: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "file").write_text("")
     for place, said in ((tmp_path / "file/mash", "not a folder"), ('/a "b"', "a character")):
         with pytest.raises(SystemExit):
-            install.refuse_unusable(install.find_places({"MASH_HOME": str(place)}))
+            installer.refuse_unusable(installer.find_places({"MASH_HOME": str(place)}))
         (line,) = capsys.readouterr().err.splitlines()
         assert said in line
 
 
 def test_a_command_folder_that_is_a_file_is_told_and_the_command_named(
-    install: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "bin").write_text("")
     command = tmp_path / "current/bin/mash"
-    assert not install.link_command(tmp_path / "bin/mash", command)
+    assert not links.link_command(tmp_path / "bin/mash", command)
     (line,) = capsys.readouterr().err.splitlines()
     assert str(command) in line
 
@@ -303,12 +294,12 @@ def test_a_command_folder_that_is_a_file_is_told_and_the_command_named(
     ],
 )
 def test_the_path_is_added_where_the_persons_shell_reads_it(
-    install: ModuleType, tmp_path: Path, shell: str, file: str | None, said: str
+    tmp_path: Path, shell: str, file: str | None, said: str
 ) -> None:
     if file:
         (tmp_path / file).touch()
     environ = {"HOME": str(tmp_path), "SHELL": shell}
-    assert said in install.path_command(tmp_path / "bin", environ)
+    assert said in links.path_command(tmp_path / "bin", environ)
 
 
 @pytest.mark.parametrize(
@@ -348,7 +339,6 @@ def test_no_on_the_terminal_leaves_nothing_behind(home: Home) -> None:
 
 @pytest.mark.parametrize(("is_terminal", "flags"), [(True, []), (False, ["--yes"])])
 def test_on_a_terminal_init_asks_what_to_set_up(
-    install: ModuleType,
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
@@ -358,10 +348,10 @@ def test_on_a_terminal_init_asks_what_to_set_up(
     started: list[list[str]] = []
     monkeypatch.setenv("MASH_HOME", str(tmp_path / "mash"))
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(isatty=lambda: is_terminal))
-    monkeypatch.setattr(install, "agrees", lambda: True)
-    monkeypatch.setattr(install, "build", lambda folder, *_: folder.mkdir())
-    monkeypatch.setattr(install.os, "execve", lambda _file, words, _env: started.append(words))
-    install.main(ROOT, ["--no-index", "--personal"])
+    monkeypatch.setattr(installer, "agrees", lambda: True)
+    monkeypatch.setattr(installer, "build", lambda folder, *_: folder.mkdir())
+    monkeypatch.setattr(installer.os, "execve", lambda _file, words, _env: started.append(words))
+    installer.main(ROOT, ["--no-index", "--personal"])
     ((_command, *words),) = started
     assert words == ["init", *flags, "--no-index", "--personal"]
     shown = capsys.readouterr().out
@@ -377,27 +367,27 @@ def test_a_named_python_that_is_none_is_an_error(home: Home) -> None:
     ]
 
 
-def test_the_telling_lines_of_a_failure_are_shown_with_what_to_do(install: ModuleType) -> None:
+def test_the_telling_lines_of_a_failure_are_shown_with_what_to_do() -> None:
     offline = """\
 WARNING: Retrying (Retry(total=4)) after connection broken by \
 'NewConnectionError(': Failed to establish a new connection: no route to host')': /hatchling/
 ERROR: Could not find a version that satisfies the requirement hatchling
 ERROR: No matching distribution found for hatchling
 """
-    assert "no route to host" in install.telling(offline)
-    assert "No matching distribution found for hatchling" in install.telling(offline)
-    assert "PIP_INDEX_URL" in install.advice_on(offline)
+    assert "no route to host" in installer.telling(offline)
+    assert "No matching distribution found for hatchling" in installer.telling(offline)
+    assert "PIP_INDEX_URL" in installer.advice_on(offline)
     venv = "Error: Command '[python, -m, ensurepip]' returned non-zero exit status 1."
-    assert "ensurepip" in install.telling(venv)
-    assert "-venv" in install.advice_on(venv)
+    assert "ensurepip" in installer.telling(venv)
+    assert "-venv" in installer.advice_on(venv)
 
 
 def test_a_build_that_fails_says_why_and_leaves_no_half_environment(
-    install: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "broken").mkdir()  # nothing that pip could install
     with pytest.raises(SystemExit):
-        install.build(tmp_path / "envs/1", tmp_path / "broken", {"PATH": SYSTEM_PATH})
+        installer.build(tmp_path / "envs/1", tmp_path / "broken", {"PATH": SYSTEM_PATH})
     (line,) = capsys.readouterr().err.splitlines()
     assert "pip install" in line
     assert "broken" in line
