@@ -19,7 +19,7 @@ from mash_plugin.memory.call import Caller
 from mash_plugin.memory.masking import masking
 from mash_plugin.render import context, notes
 from mash_plugin.render.text import shown_bytes
-from mash_plugin.store.session_rows import CHAT
+from mash_plugin.store.session_rows import CHAT, SessionState
 
 if TYPE_CHECKING:  # a hook's first answer needs no transcripts
     from mash_plugin.agents.events import HookedAgent
@@ -90,13 +90,8 @@ def _prepare(
     if settings.is_internal or is_denied(project, settings.deny):
         return None
     off = switched_off(project)
-    place = project.place if project else None
-    session = node.hook_state.touch(event.session_id, event.agent, name, now, place)
     may_index = "index" not in off and not is_denied(project, settings.no_index)
-    if event.transcript_path and may_index and name != "file-read":
-        node.index_soon(event.agent, event.transcript_path)
-    if event.name == "SessionEnd":
-        node.session_ended(event.session_id)
+    session = _note_session(node, name, event, project, now, may_index=may_index)
     if node.hook_state.pauses.until(parts.pause_targets(project, event.session_id), now):
         return None
     may_recall = _may(settings.recall, "recall", off, project, settings.no_recall)
@@ -116,6 +111,24 @@ def _prepare(
         patient_until=until - BUDGET_S * PATIENCE,
         undo=undo,
     )
+
+
+def _note_session(
+    node: HookNode,
+    name: str,
+    event: HookEvent,
+    project: Project | None,
+    now: int,
+    *,
+    may_index: bool,
+) -> SessionState:
+    place = project.place if project else None
+    session = node.hook_state.touch(event.session_id, event.agent, name, now, place)
+    if event.transcript_path and may_index and name != "file-read":
+        node.index_soon(event.agent, event.transcript_path)
+    if event.name == "SessionEnd":
+        node.session_ended(event.session_id)
+    return session
 
 
 def _may(

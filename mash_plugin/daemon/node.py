@@ -29,6 +29,9 @@ PLACES_REMEMBERED = 16
 ENDED_REMEMBERED = 256
 GROWN_REMEMBERED = 256
 
+_Roots = tuple[Settings, tuple[dict[str, str], ...], list[tuple[str, str]]]
+"""Where transcripts may lie, and of which settings and places that was found."""
+
 
 class Node:
     """Opens the stores of one home and makes a Call of each request."""
@@ -51,9 +54,7 @@ class Node:
         self._places: list[dict[str, str]] = [{}]
         self._windows = Windows()
         self._group: Copies | None = None
-        self._roots: tuple[Settings, tuple[dict[str, str], ...], list[tuple[str, str]]] | None = (
-            None
-        )
+        self._roots: _Roots | None = None
         self._settings: dict[tuple[object, ...], Settings] = {}
         self._known: Tables | None = None
         """The last settings that could be read: they hold while the file is broken."""
