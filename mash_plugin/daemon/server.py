@@ -251,6 +251,8 @@ class DaemonServer:
                     return self._close(connection)
                 connection.is_lease = True
                 self._requests.load.leases += 1
+                if self._requests.load.leases == 1:
+                    _expect_tools(self._requests)
             case "newer-hook":
                 self._close(connection)
                 if lifecycle.may_replace(self._requests.paths):
@@ -368,3 +370,9 @@ def _tool(requests: Requests, frame: ToolFrame) -> bytes:
     from mash_plugin.daemon.methods import answer  # what a hook does not wait for
 
     return answer(requests, frame)
+
+
+def _expect_tools(requests: Requests) -> None:
+    from mash_plugin.daemon import tool_imports  # what a hook does not wait for
+
+    tool_imports.begin(lambda: requests.load.hooks_answered)
