@@ -89,9 +89,17 @@ def places(command: Callable[..., Any]) -> Callable[..., Any]:
     help="JSON Lines with role, content and perhaps ts; - is standard input.",
 )
 @click.option(
-    "--plain", metavar="FILE", help="A log without roles: its summary alone is stored; - as above."
+    "--plain",
+    metavar="FILE",
+    help="A log without roles: stored is that it ran and how many lines it has, none of its text;"
+    " - as above.",
 )
-@click.option("--verbose", is_flag=True, help="Tell on standard error how many lines were dropped.")
+@click.option(
+    "--verbose",
+    is_flag=True,
+    help="Tell on standard error how many key lines were dropped as a credential or a person's"
+    " words, and what else was left out.",
+)
 @places
 def capture_session(
     agent: str,
@@ -103,11 +111,16 @@ def capture_session(
     verbose: bool,
     config_dir: str,
     workspace: str | None,
-) -> None:
+) -> int:
     """Queue a short record of a session: a summary and up to four lines that the agent wrote.
 
     It can be found from any other channel after the next `consolidate --drain-only`. The same
-    transcript is stored once, however often it is captured.
+    transcript is stored once, however often it is captured; another one under the same
+    session ID replaces it.
+
+    A key line is a decision ("Decided to ..."), a note ("Remember: ...") or a commitment
+    ("I'll ... tomorrow"). So a job tells how it ended: hand over one JSON line with the role
+    assistant and the content "Remember: the stock check ended with exit code 3."
 
     Lines typed by people are never stored. A line that looks like a credential is dropped
     whole; this is a best-effort filter, not a security boundary: a secret in an unusual
@@ -127,8 +140,12 @@ def capture_session(
         with _opened(transcript or "") as file:
             captured = capture.capture_session(source, file, place, now)
     click.echo(masked(str(captured)))
+    for said in filter(None, (captured.fault, *captured.notes)):
+        click.echo(said, err=True)
     if verbose:
-        click.echo(f"{captured.dropped} key line(s) dropped", err=True)
+        for said in (f"{captured.dropped} key line(s) dropped", *captured.details):
+            click.echo(said, err=True)
+    return 1 if captured.fault else 0
 
 
 def masked(text: str) -> str:

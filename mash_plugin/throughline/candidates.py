@@ -46,17 +46,23 @@ class Candidates:
 
     def best(
         self, repeated_in: Callable[[Sequence[str]], set[int]]
-    ) -> tuple[tuple[KeyLine, ...], int]:
-        """The lines to keep, and how many were dropped: credentials, and a person's words."""
+    ) -> tuple[tuple[KeyLine, ...], int, int]:
+        """The lines to keep, how many were dropped, and how many more there are at least.
+
+        Credentials are dropped, and a person's words.
+        """
         self._judge()
         ranked = list(_distinct([*self._decisions, *self._others][:MOST_CANDIDATES]))
         kept: list[KeyLine] = []
+        unseen = len(ranked)
         for checked in (ranked[:FIRST_CHECKED], ranked[FIRST_CHECKED:]):
             if checked and len(kept) < MOST_KEY_LINES:
+                unseen -= len(checked)
                 repeated = repeated_in([line.text for line in checked])
                 kept += [line for index, line in enumerate(checked) if index not in repeated]
                 self._dropped += len(repeated)
-        return tuple(kept[:MOST_KEY_LINES]), self._dropped
+        others = unseen + max(0, len(kept) - MOST_KEY_LINES)
+        return tuple(kept[:MOST_KEY_LINES]), self._dropped, others
 
     def _judge(self) -> None:
         said = self._unread

@@ -3,10 +3,12 @@
 Deterministic and without a model: equal transcripts and options give equal artifacts (R-185).
 """
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from mash_plugin.throughline import queue
 from mash_plugin.throughline.artifacts import (
+    MOST_KEY_LINES,
     Artifact,
     Source,
     key_line_artifacts,
@@ -28,6 +30,12 @@ class Captured(NamedTuple):
     malformed: int
     dropped: int
     """Key lines left out because they look like a credential or repeat a person."""
+    fault: str = ""
+    """Why nothing of the transcript could be used."""
+    notes: tuple[str, ...] = ()
+    """What the runner did otherwise than it surely meant."""
+    details: tuple[str, ...] = ()
+    """What else was left out, for whoever asks."""
 
     def __str__(self) -> str:
         return (
@@ -52,7 +60,49 @@ def keep(source: Source, session: "Session", workspace: str, now: int) -> Captur
         artifacts = [session_summary(source, *counts, session.span)]
         artifacts += key_line_artifacts(session.key_lines)
     queued, known = _queue(source, artifacts, workspace, now)
-    return Captured(source, queued, known, session.malformed, session.dropped)
+    return Captured(
+        source,
+        queued,
+        known,
+        session.malformed,
+        session.dropped,
+        fault=_fault(session),
+        notes=tuple(_notes(session)),
+        details=tuple(_details(session)),
+    )
+
+
+def _fault(session: "Session") -> str:
+    if session.messages or not session.malformed:
+        return ""
+    return (
+        f"No line of the transcript can be used: the first one {session.first_fault}."
+        " Each line is one JSON object with `role` and `content`, and perhaps `ts`."
+    )
+
+
+def _notes(session: "Session") -> Iterator[str]:
+    if session.of_unknown_role and not session.by_agent:
+        yield (
+            "No message is the agent's: its role is `assistant` or `agent`, and"
+            f" {session.of_unknown_role} message(s) have an unknown one."
+        )
+    if session.has_unread_times:
+        yield "No `ts` can be read: write it as 2026-10-03T16:02:00Z. The time counts as unknown."
+
+
+def _details(session: "Session") -> Iterator[str]:
+    if session.others:
+        yield (
+            f"{session.others} or more other key line(s) left out: of each session the best"
+            f" {MOST_KEY_LINES} are kept"
+        )
+    if session.malformed:
+        yield f"the first malformed line {session.first_fault}"
+    if session.of_unknown_role:
+        yield f"{session.of_unknown_role} message(s) of an unknown role, which are nobody's"
+    if session.messages and session.span.first is None:
+        yield "no message has a `ts` that can be read; the day of the capture stands for it"
 
 
 def capture_log(source: Source, file: BinaryIO, workspace: str, now: int) -> Captured:

@@ -9,7 +9,13 @@ from typing import Any, BinaryIO, NamedTuple
 from mash_plugin.throughline.artifacts import KeyLine, Span
 from mash_plugin.throughline.candidates import Candidates
 from mash_plugin.throughline.persons_words import PersonsWords
-from mash_plugin.throughline.transcript import Message, in_utc, read_messages, time_of
+from mash_plugin.throughline.transcript import (
+    Message,
+    fault_of,
+    in_utc,
+    read_messages,
+    time_of,
+)
 
 
 class Session(NamedTuple):
@@ -22,6 +28,12 @@ class Session(NamedTuple):
     key_lines: tuple[KeyLine, ...]
     dropped: int
     """Key lines left out because they look like a credential or repeat a person."""
+    others: int = 0
+    """Key lines that no place was left for; at least so many."""
+    of_unknown_role: int = 0
+    has_unread_times: bool = False
+    first_fault: str = ""
+    """What is wrong with the first line that is no message."""
 
 
 def read_session(file: BinaryIO) -> Session:
@@ -46,7 +58,8 @@ class _Reading:
     """The state of one reading."""
 
     def __init__(self) -> None:
-        self.messages = self.by_agent = self.malformed = 0
+        self.messages = self.by_agent = self.malformed = self.of_unknown_role = 0
+        self.first_fault, self.has_stamps = "", False
         self.first: datetime | None = None
         self.last: datetime | None = None
         self.persons = PersonsWords()
@@ -58,8 +71,9 @@ class _Reading:
         for number, (author, text, stamp) in enumerate(messages, self.messages):
             if author == "agent":
                 said.append((number, text, stamp))
-            elif author == "person":
+            elif author != "machine":
                 typed.append(text)
+                self.of_unknown_role += author == "unknown"
             if stamp is not None:
                 stamps.append(stamp)
         self.messages += len(messages)
@@ -70,16 +84,29 @@ class _Reading:
 
     def take_malformed(self, line: bytes) -> None:
         """Whatever it was, a person may have typed it."""
+        if not self.malformed:
+            self.first_fault = fault_of(line)
         self.malformed += 1
         self.persons.add([line.decode("utf-8", "replace")])
 
     def session(self) -> Session:
         """What was read."""
-        kept, dropped = self.candidates.best(self.persons.repeated_in)
-        span = Span(_ms(self.first), _ms(self.last))
-        return Session(self.messages, self.by_agent, self.malformed, span, kept, dropped)
+        kept, dropped, others = self.candidates.best(self.persons.repeated_in)
+        return Session(
+            messages=self.messages,
+            by_agent=self.by_agent,
+            malformed=self.malformed,
+            span=Span(_ms(self.first), _ms(self.last)),
+            key_lines=kept,
+            dropped=dropped,
+            others=others,
+            of_unknown_role=self.of_unknown_role,
+            has_unread_times=self.has_stamps and self.first is None,
+            first_fault=self.first_fault,
+        )
 
     def _take_times(self, stamps: list[Any]) -> None:
+        self.has_stamps |= bool(stamps)
         try:  # all of one kind, as nearly always: only the ends are converted
             given = list(map(datetime.fromisoformat, stamps))
             ends = [in_utc(min(given)), in_utc(max(given))] if given else []

@@ -23,9 +23,11 @@ LOG_BLOCK = 1 << 20
 AGENT_ROLES = frozenset({"assistant", "agent"})
 MACHINE_ROLES = frozenset({"tool", "function", "system", "developer"})
 """Written by no person; every role that is neither one of these nor the agent's may be one."""
+PERSONS_ROLES = frozenset({"user", "human"})
 UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _BOM = b"\xef\xbb\xbf"
-Author = Literal["agent", "person", "machine"]
+Author = Literal["agent", "person", "machine", "unknown"]
+"""What an unknown role wrote is nobody's to keep: a person may have typed it."""
 
 
 class Message(NamedTuple):
@@ -53,6 +55,24 @@ def read_messages(file: BinaryIO, on_malformed: Unread) -> Iterator[list[Message
         if messages is None:
             messages = _messages_by_line(block, on_malformed)
         yield messages
+
+
+def fault_of(line: bytes) -> str:
+    """Why a line is no message, without a word of it."""
+    if not line:
+        return f"is longer than {MAX_LINE >> 20} MB"
+    try:
+        line.decode("utf-8")
+    except UnicodeDecodeError:
+        return "is not UTF-8"
+    parsed = _parsed(line)
+    if not isinstance(parsed, dict):
+        return "is no JSON object"
+    for key in ("role", "content"):
+        if key not in parsed:
+            return f"has no `{key}`"
+    is_named = isinstance(parsed["role"], str) and parsed["role"].strip()
+    return "has a `content` that is no text" if is_named else "has a `role` that is no name"
 
 
 def count_lines(file: BinaryIO) -> int:
@@ -199,11 +219,13 @@ def _author_of(role: str) -> Author:
     name = role.strip().lower()
     if name in AGENT_ROLES:
         return "agent"
-    return "machine" if name in MACHINE_ROLES else "person"
+    if name in PERSONS_ROLES:
+        return "person"
+    return "machine" if name in MACHINE_ROLES else "unknown"
 
 
 _AUTHORS: dict[str, Author] = {
-    role: _author_of(role) for role in (*AGENT_ROLES, *MACHINE_ROLES, "user", "human")
+    role: _author_of(role) for role in (*AGENT_ROLES, *MACHINE_ROLES, *PERSONS_ROLES)
 }
 """The usual roles, found at once."""
 
