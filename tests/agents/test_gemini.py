@@ -178,8 +178,12 @@ def test_words_beside_the_answer_of_a_tool_are_nobodys() -> None:
 @pytest.mark.parametrize("first", [{}, {"sessionId": AGENT, "kind": "subagent"}])
 def test_a_task_of_a_subagent_is_nobodys_word(first: dict[str, Any]) -> None:
     session = SESSION if first else f"{SESSION}/{AGENT}"
-    [message] = read(first, user("I decide."), {"$set": {"summary": "x"}}, session=session)
+    file = TranscriptFile("gemini-cli", "/nowhere/chats/x.jsonl", session, "/" in session)
+    reader = GEMINI.open_reader(file, ReaderState())
+    rows = (first, user("I decide."), {"$set": {"summary": "What it came back with."}})
+    [message] = [m for row in rows for m in reader.read_line(json.dumps(row).encode(), 0)]
     assert (message.author, message.person_text) == ("automated", None)
+    assert reader.state.title is None
 
 
 @pytest.mark.spec("R-156")
