@@ -27,6 +27,7 @@ class Log:
 
     def _append(self, line: bytes) -> None:
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+        flags |= os.O_NONBLOCK  # a pipe in its place is not waited for
         file = os.open(self.path, flags, 0o600)
         try:
             size = os.fstat(file).st_size

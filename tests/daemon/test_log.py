@@ -35,6 +35,12 @@ def test_a_log_that_was_huge_is_not_kept(tmp_path: Path) -> None:
     assert sum(f.stat().st_size for f in tmp_path.glob("daemon.log*")) < 1_000
 
 
+def test_a_pipe_in_place_of_the_log_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "log")
+    Log(str(tmp_path / "log")).write("start")
+    assert (tmp_path / "log").is_fifo()
+
+
 def test_facts_are_one_word_each(tmp_path: Path) -> None:
     Log(str(tmp_path / "l")).write("hook", name="a b\nc\x1b[31m", ms=1.234)
     (line,) = (tmp_path / "l").read_text().splitlines()

@@ -65,6 +65,13 @@ def test_what_has_no_effect_is_told(tmp_path: Path, text: str, word: str) -> Non
     assert settings.problem is None
 
 
+def test_a_pipe_in_place_of_the_file_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "config.toml")
+    settings = read_settings(str(tmp_path / "config.toml"), {})
+    assert "is a pipe" in (settings.problem or "")
+    assert not settings.capture
+
+
 def test_a_file_without_faults_has_no_warnings(tmp_path: Path) -> None:
     entries = (
         '"/w", "~", "~/w", "github.com/a/b", "git@github.com:a/b.git", "localhost/srv/x", "a.b/c/*"'
