@@ -50,7 +50,13 @@ FAILURES = {
 
 
 def count_calls(recorded: Recorded, failure: Failure) -> int:
-    """How often undisturbed work comes to that call."""
+    """How often undisturbed work comes to that call; done once for all failures of a call."""
+    if failure.site not in recorded.calls:
+        recorded.calls[failure.site] = _count(recorded, failure)
+    return recorded.calls[failure.site]
+
+
+def _count(recorded: Recorded, failure: Failure) -> int:
     faults = Faults()
     faults.arm(failure.site, 0, failure.code)
     recorded.journal.lay(recorded.journal.image(0, None))

@@ -29,6 +29,8 @@ class Recorded(NamedTuple):
     """How many operations the disk was told before each step, and when it was acknowledged."""
     states: list[State]
     """What is there before the first step and after each."""
+    calls: dict[str, int]
+    """How often undisturbed work comes to each call of the disk, as far as that was counted."""
 
 
 def record(work: Workload) -> Recorded:
@@ -44,7 +46,7 @@ def record(work: Workload) -> Recorded:
     for done, cut in enumerate([0, *ends]):
         journal.lay(journal.image(cut, None))
         states.append(work.look(done))
-    return Recorded(work, journal, began, ends, states)
+    return Recorded(work, journal, began, ends, states, {})
 
 
 def cut(recorded: Recorded, seed: int, numbers: Iterable[int]) -> Counter[str]:

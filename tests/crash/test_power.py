@@ -38,19 +38,19 @@ def test_no_power_cut_loses_what_was_acknowledged_or_leaves_half(
 
 
 def without_sync(patch: pytest.MonkeyPatch) -> None:
-    usual = connect._set
+    usual = connect.set_pragmas
     patch.setattr(
         connect,
-        "_set",
+        "set_pragmas",
         lambda raw, *pragmas: usual(raw, *pragmas, "synchronous = OFF"),
     )
 
 
 def with_normal_sync(patch: pytest.MonkeyPatch) -> None:
-    usual = connect._set
+    usual = connect.set_pragmas
     patch.setattr(
         connect,
-        "_set",
+        "set_pragmas",
         lambda raw, *pragmas: usual(
             raw, *(p.replace("synchronous = FULL", "synchronous = NORMAL") for p in pragmas)
         ),

@@ -8,8 +8,8 @@ from hypothesis import HealthCheck, given, settings
 from tests.fuzz.target import CORPUS, kept_inputs
 from tests.fuzz.targets import TARGETS
 
-EXAMPLES = 200
-FEWER = {"chats": 60, "group-rows": 60, "calls": 150}
+EXAMPLES = 100
+FEWER = {"chats": 25, "group-rows": 25, "pages": 40, "requests": 40, "sessions": 40}
 """Of those that take longest."""
 QUIET = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large]
 
