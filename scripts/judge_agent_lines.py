@@ -8,9 +8,11 @@ those that also got the category of their label.
 
 import argparse
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
+
+from judge_figures import grouped, ratio
 
 from mash_plugin.throughline.key_lines import eligible_lines, judge, may_hold_key_line
 
@@ -58,9 +60,9 @@ def figures(cases: list[Case]) -> Json:
     clear = [case for case in cases if not case.row.get("ambiguous")]
     return {
         "all": score(clear),
-        "by_label": grouped(clear, lambda row: row["label"]),
-        "by_language": grouped(clear, lambda row: row["lang"]),
-        "by_hard": grouped(clear, lambda row: "hard" if row.get("hard") else "plain"),
+        "by_label": grouped(clear, lambda case: case.row["label"], score),
+        "by_language": grouped(clear, lambda case: case.row["lang"], score),
+        "by_hard": grouped(clear, lambda case: "hard" if case.row.get("hard") else "plain", score),
         "ambiguous": score(case for case in cases if case.row.get("ambiguous")),
         "misses": [miss(case) for case in clear if case.is_wrong],
     }
@@ -78,17 +80,9 @@ def score(cases: Iterable[Case]) -> Json:
         "found": len(found),
         "right": len(right),
         "same_category": sum(case.category == case.row["label"] for case in right),
-        "precision": round(len(right) / len(found), 3) if found else None,
-        "recall": round(len(right) / positives, 3) if positives else None,
+        "precision": ratio(len(right), len(found)),
+        "recall": ratio(len(right), positives),
     }
-
-
-def grouped(cases: list[Case], key: Callable[[Json], str]) -> dict[str, Json]:
-    """The figures of each group, the largest first."""
-    groups: dict[str, list[Case]] = {}
-    for case in cases:
-        groups.setdefault(key(case.row), []).append(case)
-    return {name: score(groups[name]) for name in sorted(groups, key=lambda n: -len(groups[n]))}
 
 
 def miss(case: Case) -> Json:

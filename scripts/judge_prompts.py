@@ -8,10 +8,12 @@ A line of the file is JSON with `id`, `lang`, `label` (`preference`, `decision`,
 import argparse
 import hashlib
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from judge_figures import grouped, ratio
 
 from mash_plugin.records.cues import judge, matched
 
@@ -80,10 +82,10 @@ def figures(cases: list[Case]) -> Json:
         "all": score(clear),
         "english": score(case for case in clear if case.row["lang"] == "en"),
         "other_languages": score(case for case in clear if case.row["lang"] != "en"),
-        "by_language": grouped(clear, lambda row: row["lang"]),
-        "by_label": grouped(clear, lambda row: row["label"]),
-        "by_hard": grouped(clear, lambda row: "hard" if row.get("hard") else "plain"),
-        "by_sample": grouped(clear, lambda row: row.get("sample") or "unknown"),
+        "by_language": grouped(clear, lambda case: case.row["lang"], score),
+        "by_label": grouped(clear, lambda case: case.row["label"], score),
+        "by_hard": grouped(clear, lambda case: "hard" if case.row.get("hard") else "plain", score),
+        "by_sample": grouped(clear, lambda case: case.row.get("sample") or "unknown", score),
         "ambiguous": score(case for case in cases if case.row.get("ambiguous")),
         "misses": [miss(case) for case in clear if case.wrong],
     }
@@ -104,19 +106,6 @@ def score(cases: Iterable[Case]) -> Json:
         "recall": ratio(right, lasting),
         "false_notes_in_50": ratio(PER * (notes - right), len(cases)),
     }
-
-
-def ratio(part: int, whole: int) -> float | None:
-    """Rounded to three places."""
-    return round(part / whole, 3) if whole else None
-
-
-def grouped(cases: list[Case], key: Callable[[Json], str]) -> dict[str, Json]:
-    """The figures of each group, the largest first."""
-    groups: dict[str, list[Case]] = {}
-    for case in cases:
-        groups.setdefault(key(case.row), []).append(case)
-    return {name: score(groups[name]) for name in sorted(groups, key=lambda n: -len(groups[n]))}
 
 
 def miss(case: Case) -> Json:
