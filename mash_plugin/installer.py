@@ -38,7 +38,10 @@ FILES = ("pyproject.toml", ".mcp.json", "README.md")
 COMPLETE = ".complete"
 SOURCE = ".source"
 """What an environment was built from; `mash upgrade` looks there for a newer version."""
+DRIVER = "psycopg[binary]>=3.2"
+"""What the extra `postgres` brings; an environment that takes the place of one with it has it."""
 NOT_FOR_PIP = ("PIP_TARGET", "PIP_PREFIX", "PIP_ROOT", "PIP_USER", "PIP_REQUIRE_VIRTUALENV")
+POSTGRES = "--postgres"
 FOLLOWED_BY_INIT = (
     ("--yes", "do not ask"),
     ("--no-index", "leave the chats unread for now"),
@@ -50,10 +53,12 @@ FOLLOWED_BY_INIT = (
     ("--no-backfill", "do not offer to review your last chats"),
     ("--dry-run", "say what would be done; change nothing"),
 )
-UNASKED = (
-    "There is no terminal to ask on, so all of this is done unasked, also in the settings of the"
-    " agents; `--no-agents` leaves those alone, `--dry-run` only tells."
+UNASKED = "There is no terminal to ask on, so all of this is done unasked"
+ALSO_AGENTS = (
+    f"{UNASKED}, also in the settings of the agents; `--no-agents` leaves those alone,"
+    " `--dry-run` only tells."
 )
+NO_AGENTS = f"{UNASKED}; the settings of the agents are left alone, `--dry-run` only tells."
 # The start script that pip writes for a path with a space holds the path in double quotes.
 UNQUOTABLE = frozenset('"$`\\\n\r\t')
 OFFLINE = ("connection broken by", "NewConnectionError", "NameResolutionError")
@@ -84,19 +89,30 @@ def main(root: Path, arguments: list[str]) -> None:
     if not is_upgrade:
         say(plan(places, environ, has_agents="--no-agents" not in options))
         options = agreed(options)
-    install(environment, root, places, environ, is_upgrade=is_upgrade)
+    has_driver = POSTGRES in options or brings_driver(places.data / "current")
+    install(environment, root, places, environ, is_upgrade=is_upgrade, wants_driver=has_driver)
     folders = noted_folders(places.data) if is_upgrade else [places.commands]
     made = [link for folder in folders for link in link_commands(folder, places.data)]
     note_links(places.data, made)
     if made and not is_upgrade:
         tell_links(made, environ)
     command = places.data / "current" / "bin" / PROGRAMS[0]
-    then = ["upgrade", "--finish"] if is_upgrade else ["init", *options]
+    then = (
+        ["upgrade", "--finish"]
+        if is_upgrade
+        else ["init", *(option for option in options if option != POSTGRES)]
+    )
     os.execve(command, [str(command), *then], environ)  # noqa: S606 - no shell is wanted
 
 
 def install(
-    environment: Path, root: Path, places: Places, environ: Mapping[str, str], *, is_upgrade: bool
+    environment: Path,
+    root: Path,
+    places: Places,
+    environ: Mapping[str, str],
+    *,
+    is_upgrade: bool,
+    wants_driver: bool,
 ) -> None:
     """Have the environment built and let `current` name it: hooks start the old or the new."""
     with only_one(places.data / "envs"):
@@ -104,6 +120,8 @@ def install(
             say(f"mash is built already: {environment}")
         else:
             build(environment, root, environ)
+        if wants_driver and not brings_driver(environment):
+            add_driver(environment, environ)
         (environment / SOURCE).write_text(str(root), "utf-8")
         if is_upgrade:  # the old one serves on where the new one knows less than the store
             run([str(environment / "bin" / "mash"), "upgrade", "--fits"], environ)
@@ -115,7 +133,7 @@ def agreed(options: list[str]) -> list[str]:
     """The options, once the person on the terminal agrees; ends here for --dry-run and for no."""
     is_dry, is_unasked = "--dry-run" in options, "--yes" in options
     if not is_dry and not is_unasked and not sys.stdin.isatty():
-        say(UNASKED)
+        say(NO_AGENTS if "--no-agents" in options else ALSO_AGENTS)
         return ["--yes", *options]
     if is_dry or (not is_unasked and not agrees()):
         print("Nothing was changed.")
@@ -131,6 +149,9 @@ def read_options(arguments: list[str]) -> list[str]:
         "Asks first on a terminal, goes on unasked without one. PYTHON names the interpreter, "
         "MASH_HOME another place.",
         allow_abbrev=False,
+    )
+    parser.add_argument(
+        POSTGRES, action="store_const", const=POSTGRES, help="with the driver of Postgres"
     )
     for name, text in FOLLOWED_BY_INIT:
         parser.add_argument(name, action="store_const", const=name, help=text)
@@ -258,6 +279,19 @@ def build(environment: Path, root: Path, environ: Mapping[str, str]) -> None:
         shutil.rmtree(environment, ignore_errors=True)
         raise
     (environment / COMPLETE).touch()
+
+
+def brings_driver(environment: Path) -> bool:
+    """Whether the driver of Postgres is installed there."""
+    return any(environment.glob("lib/python*/site-packages/psycopg/__init__.py"))
+
+
+def add_driver(environment: Path, environ: Mapping[str, str]) -> None:
+    """Install the driver of Postgres into an environment that is built."""
+    say("  Fetching the driver of Postgres ...")
+    quiet = {name: value for name, value in environ.items() if name not in NOT_FOR_PIP}
+    pip = [str(environment / "bin" / "python"), "-I", "-m", "pip", "install", "--quiet"]
+    run([*pip, "--no-input", "--disable-pip-version-check", DRIVER], quiet)
 
 
 def run(command: list[str], environ: Mapping[str, str]) -> None:

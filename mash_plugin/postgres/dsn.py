@@ -2,7 +2,9 @@
 
 import os
 import re
+import shlex
 import stat
+import sys
 from collections.abc import Mapping
 from ipaddress import ip_address
 from itertools import zip_longest
@@ -16,8 +18,15 @@ _UNREADABLE = "(unreadable)"
 def missing_driver() -> MashError:
     """What to say where psycopg is not installed."""
     return InvalidArgument(
-        "Postgres needs psycopg, which is not installed: install mash-plugin[postgres]."
+        f"Postgres needs psycopg, which is not installed. Run: {driver_command()}"
     )
+
+
+def driver_command() -> str:
+    """What brings psycopg to this very installation; `mash upgrade` keeps it."""
+    from mash_plugin.installer import DRIVER
+
+    return f"{shlex.quote(sys.executable)} -m pip install {shlex.quote(DRIVER)}"
 
 
 def read_dsn_file(path: str, *, writer: str) -> str:
@@ -26,14 +35,16 @@ def read_dsn_file(path: str, *, writer: str) -> str:
     `writer`: the command that writes such a file.
     """
     try:
-        with open(path, encoding="utf-8") as file:
+        with open(path, encoding="utf-8", opener=_open_at_once) as file:
             mode = os.fstat(file.fileno()).st_mode
-            text = file.read(LONGEST_DSN).strip()
+            text = file.read(LONGEST_DSN).strip() if stat.S_ISREG(mode) else None
     except (OSError, ValueError) as error:
         raise InvalidArgument(
             f"The connection file cannot be read: {path} ({plain_reason(error)})."
             f" {writer} writes it."
         ) from None
+    if text is None:
+        raise InvalidArgument(f"The connection file {path} is no file. {writer} writes it.")
     if stat.S_IMODE(mode) & 0o077:
         raise InvalidArgument(
             f"{path} can be read by others and may hold a password. Run: chmod 600 {path}"
@@ -41,6 +52,10 @@ def read_dsn_file(path: str, *, writer: str) -> str:
     if not text:
         raise InvalidArgument(f"{path} is empty; {writer} writes it.")
     return text
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NONBLOCK)  # nobody may ever write into a pipe
 
 
 def without_password(dsn: str, name: str) -> str:

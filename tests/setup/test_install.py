@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -357,6 +358,49 @@ def test_on_a_terminal_init_asks_what_to_set_up(
     shown = capsys.readouterr().out
     assert ("done unasked, also in the settings of the agents" in shown) is not is_terminal
     assert ("`--no-agents` leaves those alone" in shown) is not is_terminal
+
+
+def test_what_is_said_unasked_is_true_of_the_options(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(isatty=lambda: False))
+    assert installer.agreed(["--no-agents"]) == ["--yes", "--no-agents"]
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "the settings of the agents are left alone" in shown
+    assert "also in the settings" not in shown
+
+
+@pytest.mark.parametrize(
+    ("options", "had_it", "is_added"),
+    [([], False, False), (["--postgres"], False, True), ([], True, True)],
+)
+def test_the_driver_of_postgres_comes_when_asked_for_and_is_kept(
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    options: list[str],
+    had_it: bool,
+    is_added: bool,
+) -> None:
+    driver = Path("lib/python3.11/site-packages/psycopg/__init__.py")
+    envs = tmp_path / "mash/data/envs"
+    (envs / "former" / driver.parent).mkdir(parents=True)
+    (envs.parent / "current").symlink_to("envs/former")
+    if had_it:
+        (envs / "former" / driver).touch()
+    ran: list[list[str]] = []
+    started: list[list[str]] = []
+    monkeypatch.setenv("MASH_HOME", str(tmp_path / "mash"))
+    monkeypatch.setattr(installer, "build", lambda folder, *_: folder.mkdir())
+    monkeypatch.setattr(installer, "run", lambda command, _: ran.append(command))
+    monkeypatch.setattr(installer.os, "execve", lambda _file, words, _env: started.append(words))
+    installer.main(ROOT, ["--yes", *options])
+    assert [command[-1] for command in ran] == [installer.DRIVER] * is_added
+    assert started[0][1:] == ["init", "--yes"]
+
+
+def test_the_driver_is_the_one_that_the_package_names() -> None:
+    package = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert package["optional-dependencies"]["postgres"] == [installer.DRIVER]
 
 
 def test_a_named_python_that_is_none_is_an_error(home: Home) -> None:
