@@ -42,9 +42,10 @@ def index(place: Place, _rounds: int) -> Iterator[Line]:
         f" {report.bytes_skipped / 1e6:.1f} MB of tool output kept short,"
         f" {report.lines_skipped} lines skipped"
     )
-    yield Line("first index / orjson.loads of every line", median(ratios), "x", 4, note)
+    what = "first index / orjson.loads of every line"
+    yield Line(what, median(ratios), "x", 4, note, key="short/index")
     pid = place.filled.start_daemon()
-    yield Line("daemon after that index, resident", resident_mb(pid), "MB", 80)
+    yield Line("daemon after that index, resident", resident_mb(pid), "MB", 80, key="short/memory")
 
 
 def parse_lines(files: list[Path]) -> int:

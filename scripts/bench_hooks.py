@@ -114,7 +114,8 @@ def cold(place: Place, rounds: int) -> Iterator[Line]:
     rounds = min(rounds, 20)
     ratio = paired_ratio(rounds, floor, start)
     note = f"{silent} of {rounds} silent"
-    yield Line("cold start to a hook's first answer / bare interpreter", ratio, "x", 8, note)
+    what = "cold start to a hook's first answer / bare interpreter"
+    yield Line(what, ratio, "x", 8, note, key="short/cold")
 
 
 def calls(place: Place, _rounds: int) -> Iterator[Line]:

@@ -55,6 +55,8 @@ def of_search(place: Place) -> Iterator[Line]:
     chats.database.close()
     note = f"{len(ranks)} questions in {len(LANGUAGES)} languages, labelled by hand"
     hit = sum(0 < rank <= FIRST for rank in ranks) / len(ranks)
-    yield Line(f"chat search, answer among the first {FIRST}", hit, "", note=note, least=0.9)
+    yield Line(
+        f"chat search, answer among the first {FIRST}", hit, "", None, note, 0.9, "short/search"
+    )
     reciprocal = sum(1 / rank for rank in ranks if rank) / len(ranks)
     yield Line("chat search, mean reciprocal rank", reciprocal, "", note=note)

@@ -23,12 +23,16 @@ FLOOR = "python -I -S -c pass"
 Rows = Mapping[str, Sequence[Line]]
 
 
-def write(rows: Rows, command: str, beside: str) -> None:
+def about(command: str, beside: str) -> dict[str, str]:
+    """When and where this is measured, by which command, and what else runs."""
+    date = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime())
+    return {"date": date, "machine": machine(), "command": command, "beside": beside}
+
+
+def write(rows: Rows, about: Mapping[str, str]) -> None:
     """The figures as data, as a table and as plots; the README has the most important ones."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     lines = {line.key: line for row in rows.values() for line in row if line.key}
-    about = {"date": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()), "machine": machine()}
-    about |= {"command": command, "beside": beside}
     told = {name: [_plain(asdict(line)) for line in row] for name, row in rows.items()}
     whole = json.dumps({**about, "rows": told}, indent=1, ensure_ascii=False)
     (FOLDER / "results.json").write_text(clean(whole) + "\n", "utf-8")
@@ -129,6 +133,12 @@ def _short(about: Mapping[str, str], lines: Mapping[str, Line]) -> Iterator[str]
             cells = {size: f"{p50:.1f} / {p99:.1f}" for size, p50, p99 in points}
             row = " | ".join(cells.get(count, "") for count in counts)
             yield f"| {name} | {row} | {lines[f'exponent/{name}'].shown} |"
+    others = [line for key, line in lines.items() if key.startswith("short/")]
+    if others:
+        yield "\n| what else | | promise |\n|---|---:|---|"
+        yield from (
+            f"| {ln.what} | {f'{ln.shown} {ln.unit}'.strip()} | {ln.promise} |" for ln in others
+        )
     yield "\nEverything that was measured: [docs/bench](docs/bench/README.md)."
 
 

@@ -32,6 +32,7 @@ def rows():
             Line("other", 1_234.5, "x", key="peers/other <&> SessionStart"),
             Line("away", NOT_MEASURED, "", note="not measured here: no npm", key="peers/away"),
         ],
+        "quality": [Line("found", 0.98, "", None, "of 127", 0.9, "short/search")],
         "growth": [*growth, Line("list", 0.48, "", key="exponent/list")],
     }
 
@@ -45,7 +46,7 @@ def written(rows, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     readme.write_text(f"before\n{bench_write.BEGIN}\nold\n{bench_write.END}\nafter\n")
     monkeypatch.setattr(bench_write, "FOLDER", tmp_path / "bench")
     monkeypatch.setattr(bench_write, "README", readme)
-    bench_write.write(rows, "scripts/bench hooks", "nothing")
+    bench_write.write(rows, bench_write.about("scripts/bench hooks", "nothing"))
     return tmp_path
 
 
@@ -87,6 +88,7 @@ def test_the_readme_gets_new_figures_between_its_marks_and_keeps_the_rest(writte
     assert text.count(bench_write.BEGIN) == text.count(bench_write.END) == 1
     assert "| mash session-start | 0.90x |" in text
     assert "| away |  | not measured here: no npm |" in text
+    assert "| found | 0.98 | at least 0.9 |" in text
     assert "| list | 1.0 / 2.0 | 3.0 / 50.0 | 0.48 |" in text
 
 
