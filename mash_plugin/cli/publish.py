@@ -54,7 +54,8 @@ def _publish(*, take_over: bool) -> Json:
     end = time.monotonic() + WAIT_S
     while time.monotonic() < end:
         told = client.call("publication_status", {})
-        if told["attempts"]["ended"] >= attempt:
+        # Who leaves the group meanwhile leaves nothing to wait for.
+        if not told["configured"] or told["attempts"]["ended"] >= attempt:
             return told
         time.sleep(POLL_S)
     raise SharedUnavailable("It is still being published; `mash publish --status` tells more.")

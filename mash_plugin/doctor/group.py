@@ -6,11 +6,11 @@ import time
 from collections.abc import Iterator
 from contextlib import closing
 from functools import partial
+from importlib.util import find_spec
 from typing import NamedTuple
 
 from mash_plugin.doctor.finding import Finding, Repair
 from mash_plugin.doctor.machine import Machine
-from mash_plugin.doctor.words import edit_line
 from mash_plugin.errors import (
     MashError,
     SharedAuthFailed,
@@ -18,10 +18,12 @@ from mash_plugin.errors import (
     UpgradeNeeded,
 )
 from mash_plugin.memory.group import OLDEST_MS
+from mash_plugin.postgres.dsn import missing_driver
 from mash_plugin.render.text import ago
 from mash_plugin.store import publication
 from mash_plugin.wording import counted
 
+INSTALL = "pip install 'mash-plugin[postgres]'"
 LIMIT_S = 4.0
 """For the server, whatever it does: nobody waits for the doctor."""
 SKEW_MS = 60_000
@@ -30,6 +32,7 @@ OLD_MS = 3_600_000
 """A change that waits longer is stuck: each is published within minutes."""
 STALE_MS = 86_400_000
 STATUS = "mash publish --status"
+REJOIN = "ask whoever runs the group for a connection string, then `mash group join -`"
 
 
 class _Server(NamedTuple):
@@ -50,6 +53,10 @@ def check_connection(machine: Machine) -> Iterator[Finding]:
     if path is None:
         yield Finding("group-off", "ok", "no group is joined")
         return
+    if find_spec("psycopg") is None:
+        why = "nothing is published or read without it"
+        yield Finding("group-driver", "error", missing_driver().message, why, INSTALL)
+        return
     open_to = _others_rights(path)
     if open_to:
         why = "it holds the password of your login; until then it is not used"
@@ -61,7 +68,7 @@ def check_connection(machine: Machine) -> Iterator[Finding]:
     try:
         server = within(LIMIT_S, partial(_look, machine))
     except MashError as error:
-        yield _unusable(error, machine)
+        yield _unusable(error)
         return
     yield Finding("group", "ok", f"{server.group} as {server.member}, at {server.place}")
     yield from _skew(server)
@@ -120,9 +127,9 @@ def _look(machine: Machine) -> _Server:
         return _Server(db.place, db.group, db.member, int(float(row[0]) - middle_ms))
 
 
-def _unusable(error: MashError, machine: Machine) -> Finding:
+def _unusable(error: MashError) -> Finding:
     """The error as a finding; its text says what helps."""
-    what, edit = error.message, edit_line(machine.paths.config_file)
+    what = error.message
     match error:
         case SharedUnavailable() if _is_of_tls(error):
             why = "without a proven certificate no password is sent"
@@ -133,13 +140,12 @@ def _unusable(error: MashError, machine: Machine) -> Finding:
             return Finding("group-unreachable", "warning", what, why, "mash group status")
         case SharedAuthFailed():
             why = "nothing is published or read under this login"
-            advice = "ask whoever runs the group for a connection string, then `mash group join -`"
-            return Finding("group-login", "error", what, why, advice)
+            return Finding("group-login", "error", what, why, REJOIN)
         case UpgradeNeeded():
             why = "nothing is published or read until both fit"
             return Finding("group-schema", "error", what, why, "mash group status")
     why = "nothing is published or read until it is mended"
-    return Finding("group-unusable", "error", what, why, edit)
+    return Finding("group-unusable", "error", what, why, REJOIN)
 
 
 def _is_of_tls(error: MashError) -> bool:
@@ -157,10 +163,10 @@ def _skew(server: _Server) -> Iterator[Finding]:
 def _others_rights(path: str) -> int:
     """The mode of a file that others can read; 0 for one that they cannot, or that is gone."""
     try:
-        mode = stat.S_IMODE(os.stat(path).st_mode)
+        found = os.stat(path).st_mode
     except OSError:
         return 0
-    return mode if mode & 0o077 else 0
+    return stat.S_IMODE(found) if stat.S_ISREG(found) and found & 0o077 else 0
 
 
 def _close(path: str) -> Repair:

@@ -160,7 +160,17 @@ def test_a_connection_file_that_others_can_read_is_not_used_and_can_be_closed(
     assert file.stat().st_mode & 0o777 == 0o600
     assert faults(machine) == {}
     file.unlink()
-    assert "group-unusable" in faults(machine)
+    assert "mash group join -" in faults(machine)["group-unusable"].next
+    file.mkdir()
+    assert "is a directory" in faults(machine)["group-unusable"].what
+
+
+def test_without_the_driver_the_command_that_brings_it_is_named(
+    join: Callable[[str], Machine], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checks, "find_spec", lambda _: None)
+    fault = faults(join("host=localhost user=mash_team_m_bob"))["group-driver"]
+    assert fault.next == "pip install 'mash-plugin[postgres]'"
 
 
 def test_a_clock_that_is_wrong(
@@ -168,7 +178,7 @@ def test_a_clock_that_is_wrong(
 ) -> None:
     machine = join(group.dsns["bob"])
     real = time.time
-    monkeypatch.setattr(checks.time, "time", lambda: real() + 300)
+    monkeypatch.setattr(checks.time, "time", lambda: real() + 290)
     assert "4 min behind" in faults(machine)["group-clock"].what
     monkeypatch.setattr(checks.time, "time", lambda: real() - 30)
     assert faults(machine) == {}

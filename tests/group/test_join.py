@@ -229,6 +229,20 @@ def test_the_status_says_what_is_wrong_and_ends_with_1(group, joined):
     assert "mash group join" in status(joined)[1]["problem"]["message"]
 
 
+@pytest.mark.row(66)
+@pytest.mark.timeout(60)
+def test_a_connection_file_that_is_none_holds_up_nobody(joined):
+    joined.dsn_file.unlink()
+    os.mkfifo(joined.dsn_file, 0o600)
+    assert "is no file" in status(joined)[1]["problem"]["message"]
+    joined.dsn_file.unlink()
+    joined.dsn_file.symlink_to("/dev/zero")
+    assert "is no file" in status(joined)[1]["problem"]["message"]
+    joined.dsn_file.unlink()
+    joined.dsn_file.mkdir(0o700)
+    assert "is a directory" in status(joined)[1]["problem"]["message"]
+
+
 def test_without_a_group_the_status_says_how_to_join_and_leaving_is_an_error(person):
     assert status(person) == (0, {"is_joined": False})
     assert "mash group join -" in person.mash("group", "status").out

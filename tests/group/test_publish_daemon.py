@@ -241,6 +241,24 @@ def test_a_daemon_does_not_end_while_the_server_takes_what_waits(
     check(group, anna)
 
 
+def test_who_leaves_while_it_is_published_waits_for_nothing(anna: Member, group: Group) -> None:
+    anna.settle()
+    anna.create("Slowly.")
+    with psycopg.connect(group.admin_dsn) as lock:
+        lock.execute(f"SET search_path = {group.roles.schema}")
+        lock.execute("SELECT 1 FROM nodes FOR UPDATE")
+        found: list[subprocess.CompletedProcess[str]] = []
+        waiting = threading.Thread(target=lambda: found.append(anna.mash("publish", "--now")))
+        waiting.start()
+        eventually(lambda: group.run(LOCKED, group.database), "it does not wait for the row")
+        assert anna.mash("group", "leave", "--keep").returncode == 0
+        waiting.join(60)
+        lock.rollback()
+    [done] = found
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "No group is joined" in done.stdout
+
+
 @pytest.mark.spec("R-173")
 @pytest.mark.row(66)
 def test_a_server_that_was_stopped_in_the_middle_is_left(
