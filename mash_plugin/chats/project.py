@@ -19,7 +19,6 @@ _SAME_HOST = {
     "ssh.dev.azure.com": "dev.azure.com",
 }
 # Compiled when first used: a hook's first answer rarely needs more than one.
-_URL = r"(?is)\A([a-z][a-z0-9+.-]*)://([^/]*)(/.*)?\Z"
 _SCP = r"(?s)\A(?:[^@/\s]+@)?(\[[^\]]+\]|[^:/\s]+):(?!/?/)(.+)\Z"
 _SCP_ROOTED = r"(?s)\A(?:[^@/\s]+@)?(\[[^\]]+\]|[^:/\s]{2,}):(/[^/].*)\Z"
 _REMOTE_SCHEMES = frozenset(
@@ -97,18 +96,23 @@ def normalise_remote(url: str, base: str = "/") -> str | None:
     url = url.strip()
     if not url or not url.isprintable() or " " in url or len(url) > _IDENTITY_LIMIT:
         return None
-    match = re.match(_URL, url)
-    if match:
-        scheme, host, path = match[1].lower(), match[2], match[3] or ""
-        if scheme == "file":
-            return _local_identity(_unquote(path), "/")
-        if scheme not in _REMOTE_SCHEMES:
+    scheme, mark, rest = url.partition("://")
+    if mark and _is_scheme(scheme):
+        host, slash, path = rest.partition("/")
+        if scheme.lower() == "file":
+            return _local_identity(_unquote(slash + path), "/")
+        if scheme.lower() not in _REMOTE_SCHEMES:
             return None
-        return _host_identity(host.rpartition("@")[2], _unquote(path))
+        return _host_identity(host.rpartition("@")[2], _unquote(slash + path))
     match = re.match(_SCP, url) or re.match(_SCP_ROOTED, url)
     if match and not url.startswith((".", "/", "~")):
         return _host_identity(match[1], match[2])
     return _local_identity(url, base) if "://" not in url else None
+
+
+def _is_scheme(text: str) -> bool:
+    plain = text.replace("+", "").replace("-", "").replace(".", "")
+    return text.isascii() and text[:1].isalpha() and plain.isalnum()
 
 
 def is_within(path: str, folder: str) -> bool:

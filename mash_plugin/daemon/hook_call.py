@@ -16,6 +16,8 @@ from mash_plugin.store.sessions import HookState
 
 if TYPE_CHECKING:  # a hook's first answer needs no transcripts
     from mash_plugin.agents.events import HookedAgent
+else:
+    HookedAgent = object  # not quoted below: see `memory.call`
 
 T = TypeVar("T")
 Undo = list[Callable[[], None]]
@@ -46,7 +48,7 @@ class Hook(NamedTuple):
     """One hook call with what it may do."""
 
     node: HookNode
-    host: "HookedAgent"
+    host: HookedAgent
     event: HookEvent
     call: Call
     session: SessionState

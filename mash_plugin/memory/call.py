@@ -11,6 +11,8 @@ from mash_plugin.store.sqlite import Database
 
 if TYPE_CHECKING:
     from mash_plugin.memory.group_copy import GroupMemory
+else:
+    GroupMemory = object  # a quoted name is compiled: the first one takes 1 ms of a cold start
 
 
 class Caller(NamedTuple):
@@ -36,5 +38,5 @@ class Call(NamedTuple):
     """How to wait for a host that has not written its newest line yet."""
     on_damaged: Callable[[str], None] = lambda _: None
     """Logs the ID of a record that does not fit its checksum; its text is never shown."""
-    group: "GroupMemory | None" = None
+    group: GroupMemory | None = None
     """What others of the group established; None where the person did not ask for it."""
