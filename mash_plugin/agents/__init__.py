@@ -25,10 +25,9 @@ def agent_named(name: str) -> "Agent | None":
 def transcript_roots(settings: Settings, environ: Mapping[str, str]) -> list[tuple[str, str]]:
     """Every (agent, folder) whose transcripts may be read, without repeats.
 
-    HOME counts in tests alone: the daemon's
-    environment is that of whichever terminal happened to start it. A client's own variable does
-    not count where it names a folder that a repository could bring: its settings can set it, and
-    words of the person in such a transcript would be anybody's.
+    HOME counts in tests alone: the daemon's environment is that of whichever terminal happened to
+    start it. A client's own variable does not count where it names a folder that a repository
+    could bring: its settings can set it, and words of the person there would be anybody's.
     """
     home = passwd_home()
     if environ.get("MASH_TESTING") == "1":

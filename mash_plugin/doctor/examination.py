@@ -50,7 +50,7 @@ CATEGORIES: dict[str, tuple[Check, ...]] = {
     ),
     "store": (store.check_store, store.check_records, store.check_evidence, store.check_clock),
     "backups": (backups.check_backups, index.check_leftovers),
-    "index": (index.check_index, index.check_unread, index.check_queues),
+    "index": (index.check_index, index.check_unread, index.check_named_folders, index.check_queues),
     "projects": (projects.check_scopes,),
     "daemon": (daemon.check_daemon,),
     "group": (group.check_connection, group.check_publication, group.check_copies),

@@ -9,7 +9,7 @@ from shlex import join
 
 import apsw
 
-from mash_plugin.agents import AGENTS, agent_named, transcript_roots
+from mash_plugin.agents import AGENTS, agent_named, own_root, transcript_roots
 from mash_plugin.agents.events import TranscriptFile
 from mash_plugin.chat_ids import chat_id
 from mash_plugin.chats.project import project_of
@@ -19,6 +19,7 @@ from mash_plugin.chats.transcripts import first_lines
 from mash_plugin.doctor.finding import Finding, Severity
 from mash_plugin.doctor.machine import Machine
 from mash_plugin.errors import MashError
+from mash_plugin.paths import may_be_brought
 from mash_plugin.store.checkpoints import failed_reviews
 from mash_plugin.store.forgotten import Marks
 from mash_plugin.store.queries import load
@@ -68,6 +69,22 @@ def check_unread(machine: Machine) -> Iterator[Finding]:
         if number:
             text = f"{counted(number, 'chat')} of {agent.TITLE} in a form that is not read"
             yield Finding("chats-unread", "note", text, *agent.UNREAD)
+
+
+def check_named_folders(machine: Machine) -> Iterator[Finding]:
+    """Folders of transcripts that a variable names and that are not trusted for it."""
+    roots = transcript_roots(machine.settings, machine.environ)
+    for agent in AGENTS.values():
+        if not machine.environ.get(agent.ROOT_VARIABLE):
+            continue
+        folder = os.path.realpath(own_root(agent, machine.environ, "/"))
+        if may_be_brought(folder) and (agent.NAME, folder) not in roots:
+            text = f"{agent.ROOT_VARIABLE} names {folder}, and no chat there is read"
+            why = (
+                "it lies in a git work tree or belongs to another user, who could forge your words"
+            )
+            yours = f"if it is yours, add it to [chats.roots] {agent.ROOTS_KEY} in the settings"
+            yield Finding("chats-not-trusted", "warning", text, why, yours)
 
 
 def check_leftovers(machine: Machine) -> Iterator[Finding]:

@@ -59,6 +59,19 @@ def test_a_chat_that_is_being_written_does_not_count(chatty: Home) -> None:
     assert is_gone(chatty, "index", "index-backlog")
 
 
+def test_a_folder_of_chats_that_a_repository_could_bring_is_told(chatty: Home) -> None:
+    (chatty.claude / ".git").mkdir()
+    (chatty.claude / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    assert is_gone(chatty, "index", "chats-not-trusted")  # the settings name it
+    config = chatty.mash_home / "config.toml"
+    named_there = config.read_text()
+    config.write_text("")
+    found = named(chatty, "index", "chats-not-trusted")
+    assert found["what"].startswith(f"CLAUDE_CONFIG_DIR names {chatty.claude}")
+    assert "[chats.roots] claude" in found["next"]
+    config.write_text(named_there)
+
+
 def test_a_forgotten_chat_and_one_of_a_project_that_is_off_wait_for_nothing(
     chatty: Home,
 ) -> None:
