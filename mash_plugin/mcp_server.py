@@ -100,41 +100,40 @@ def build_server(review: Review | None = None) -> Server[dict[str, Any]]:
     if memory:
         tools += memory.tools
     names = frozenset(tool.name for tool in tools)
+    instructions = REVIEW_INSTRUCTIONS if review else INSTRUCTIONS
+    instructions += memory.hint if memory else ""
     limiter = anyio.CapacityLimiter(CALLS_AT_ONCE)
 
-    async def list_tools(
-        _context: Context, _params: types.PaginatedRequestParams | None
-    ) -> types.ListToolsResult:
+    async def list_tools(_: Context, __: object) -> types.ListToolsResult:
         return types.ListToolsResult(tools=tools)
 
     async def call_tool(
         context: Context, params: types.CallToolRequestParams
     ) -> types.CallToolResult:
         if params.name not in names:
-            known = ", ".join(sorted(names))
-            raise MCPError(
-                code=types.INVALID_PARAMS,
-                message=f"Unknown tool: {mask(params.name[:100])}. This server has {known}.",
-            )
-        arguments = params.arguments or {}
-        if review:
-            ask = partial(_call_bound, review, arguments, caller_of(context))
-        elif memory and params.name.startswith(memory.prefix):
+            raise _unknown_tool(params.name, names)
+        arguments, caller = params.arguments or {}, caller_of(context)
+        if memory and params.name.startswith(memory.prefix):
             ask = partial(memory.answer, params.name, arguments)
+        elif review:
+            ask = partial(_call_bound, review, arguments, caller)
         else:
-            ask = partial(_call, params.name, arguments, caller_of(context))
+            ask = partial(_call, params.name, arguments, caller)
         return await anyio.to_thread.run_sync(ask, abandon_on_cancel=True, limiter=limiter)
 
     return Server(
         "mash",
         version=version("mash-plugin"),
         title="mash",
-        instructions=REVIEW_INSTRUCTIONS
-        if review
-        else INSTRUCTIONS + (memory.hint if memory else ""),
+        instructions=instructions,
         on_list_tools=list_tools,
         on_call_tool=call_tool,
     )
+
+
+def _unknown_tool(name: str, known: frozenset[str]) -> MCPError:
+    told = f"Unknown tool: {mask(name[:100])}. This server has {', '.join(sorted(known))}."
+    return MCPError(code=types.INVALID_PARAMS, message=told)
 
 
 def caller_of(context: Context) -> dict[str, Any]:
