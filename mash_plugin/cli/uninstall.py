@@ -23,6 +23,7 @@ from mash_plugin.cli.removal import (
 )
 from mash_plugin.cli.stopping import free_store
 from mash_plugin.cli.telling import tell
+from mash_plugin.config import read_settings
 from mash_plugin.errors import MashError
 from mash_plugin.paths import Paths, find_paths
 
@@ -44,6 +45,8 @@ def uninstall(data: bool, dry_run: bool, yes: bool) -> int:
     agents = find_in_agents(paths)
     if dry_run or not yes:
         _tell_plan(paths, agents, data=data)
+    if data:
+        _tell_published(paths)
     if dry_run:
         tell("Nothing was changed.")
         return 0
@@ -110,6 +113,15 @@ def _tell_plan(paths: Paths, agents: list[InAgent], *, data: bool) -> None:
     tell("This would go:")
     for line in lines:
         tell(f"  - {line}")
+
+
+def _tell_published(paths: Paths) -> None:
+    """Warn of what nobody can take back from here once the login is gone."""
+    if read_settings(paths.config_file, {}).group_dsn_file is not None:
+        tell(
+            "What this machine published to its group stays there: to withdraw it, run"
+            " `mash group leave` before, or ask whoever runs the group."
+        )
 
 
 def _plan(paths: Paths, agents: list[InAgent], *, data: bool) -> Iterator[str]:

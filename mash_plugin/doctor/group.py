@@ -18,12 +18,11 @@ from mash_plugin.errors import (
     UpgradeNeeded,
 )
 from mash_plugin.memory.group import OLDEST_MS
-from mash_plugin.postgres.dsn import missing_driver
+from mash_plugin.postgres.dsn import driver_command
 from mash_plugin.render.text import ago
 from mash_plugin.store import publication
 from mash_plugin.wording import counted
 
-INSTALL = "pip install 'mash-plugin[postgres]'"
 LIMIT_S = 4.0
 """For the server, whatever it does: nobody waits for the doctor."""
 SKEW_MS = 60_000
@@ -54,8 +53,9 @@ def check_connection(machine: Machine) -> Iterator[Finding]:
         yield Finding("group-off", "ok", "no group is joined")
         return
     if find_spec("psycopg") is None:
+        text = "Postgres needs psycopg, which is not installed"
         why = "nothing is published or read without it"
-        yield Finding("group-driver", "error", missing_driver().message, why, INSTALL)
+        yield Finding("group-driver", "error", text, why, driver_command())
         return
     open_to = _others_rights(path)
     if open_to:

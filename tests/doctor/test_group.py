@@ -13,6 +13,7 @@ from mash_plugin.doctor.examination import _safely
 from mash_plugin.doctor.finding import Finding
 from mash_plugin.doctor.machine import Machine
 from mash_plugin.group.cache import GroupCache, membership_of
+from mash_plugin.postgres.dsn import driver_command
 from mash_plugin.store import publication
 from mash_plugin.store.open import open_store
 from tests.doctor.machines import NOW, machine_at
@@ -170,7 +171,7 @@ def test_without_the_driver_the_command_that_brings_it_is_named(
 ) -> None:
     monkeypatch.setattr(checks, "find_spec", lambda _: None)
     fault = faults(join("host=localhost user=mash_team_m_bob"))["group-driver"]
-    assert fault.next == "pip install 'mash-plugin[postgres]'"
+    assert fault.next == driver_command()
 
 
 def test_a_clock_that_is_wrong(

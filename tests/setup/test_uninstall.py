@@ -302,6 +302,12 @@ def test_copies_of_a_group_and_the_password_of_its_login_go_with_the_memory(home
     copies.mkdir()
     (copies / "1.group").write_text("theirs")
     dsn.write_text("host=/nowhere password=secret")
+    warning = "published to its group stays there"
+    assert warning not in home.mash("uninstall", "--dry-run", "--data").out
+    with (home.mash_home / "config.toml").open("a") as config:
+        config.write('\n[group]\ndsn_file = "group.dsn"\n')
+    assert warning in home.mash("uninstall", "--dry-run", "--data").out
+    assert warning not in home.mash("uninstall", "--dry-run").out
     assert home.mash("uninstall", "--yes", "--data").code == 0
     assert not copies.exists()
     assert not dsn.exists()
