@@ -75,6 +75,7 @@ def configured(
         log_level="error",  # who connects must not fill the terminal
         access_log=False,
         server_header=False,
+        proxy_headers=False,  # who asks is said by the connection alone
         headers=list(HEADERS.items()),
         limit_concurrency=most,
         timeout_graceful_shutdown=1,

@@ -117,7 +117,9 @@ def test_another_user_who_reads_the_address_among_the_processes_does_not_get_in(
             "asked = socket.socket()\n"
             "asked.connect(('127.0.0.1', int(sys.argv[1])))\n"
             "host = f'Host: 127.0.0.1:{sys.argv[1]}'\n"
-            "asked.sendall(f'GET {sys.argv[2]} HTTP/1.1\\r\\n{host}\\r\\n\\r\\n'.encode())\n"
+            "proxied = 'X-Forwarded-For: 10.0.0.1'\n"
+            "head = [f'GET {sys.argv[2]} HTTP/1.1', host, proxied, '', '']\n"
+            "asked.sendall('\\r\\n'.join(head).encode())\n"
             "print(asked.recv(12).decode())\n"
         )
         path = f"{dash.root}/?token={dash.token}"
