@@ -7,7 +7,7 @@ import pytest
 
 from tests.support.exported_lives import export_lives
 
-RUNS = 5
+RUNS = 3
 SEED = 31
 
 
