@@ -214,7 +214,9 @@ def _settings(tables: Tables, switches: Mapping[str, str]) -> Settings:
         no_capture=_texts(projects.get("no_capture")),
         no_recall=_texts(projects.get("no_recall")),
         no_index=_texts(projects.get("no_index")),
-        roots=tuple((key, _texts(roots.get(key))) for key in _KEYS["chats.roots"]),
+        roots=tuple(
+            (key, named) for key in _KEYS["chats.roots"] if (named := _texts(roots.get(key)))
+        ),
         group_dsn_file=_text(group.get("dsn_file")),
         group_publish=_extent(group),
         group_publish_personal=is_on(group.get("publish_personal")),

@@ -535,8 +535,11 @@ def test_roots_follow_the_clients_variables_and_in_tests_the_home() -> None:
 
 
 def test_settings_know_the_key_of_every_agent() -> None:
-    keys = [key for key, _folders in settings_of("config.toml", {}, None, {}).roots]
-    assert keys == [agent.ROOTS_KEY for agent in AGENTS.values()]
+    named = {agent.ROOTS_KEY: [f"/{name}"] for name, agent in AGENTS.items()}
+    settings = settings_of("config.toml", {"chats": {"roots": named}}, None, {})
+    assert settings.warnings == ()
+    for name, agent in AGENTS.items():
+        assert settings.chat_roots(agent.ROOTS_KEY) == (f"/{name}",)
 
 
 def test_hosts_are_known_by_name() -> None:

@@ -204,7 +204,11 @@ def test_transcript_roots_are_noted_beside_the_persons_own_settings(home: Home) 
     assert text.startswith("# mine\n[records]\ncapture = false # for now\n")
     chats = tomllib.loads(text)["chats"]
     assert chats["keep_days"] == 90
-    assert chats["roots"] == {"claude": [str(home.claude)], "codex": [str(home.codex)]}
+    assert chats["roots"] == {
+        "claude": [str(home.claude)],
+        "codex": [str(home.codex)],
+        "gemini": [str(home.home / ".gemini")],
+    }
 
 
 def test_a_broken_configuration_is_told_in_one_line_before_anything_is_done(home: Home) -> None:
