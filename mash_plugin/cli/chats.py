@@ -28,7 +28,7 @@ def search(words: tuple[str, ...], here: bool, limit: int, offset: int, as_json:
         click.echo(orjson.dumps(result).decode())
         return 0 if result["hits"] else 1
     for hit in result["hits"]:
-        click.echo(f"{_when(hit.get('sent_at'))}  {_title(hit)}")
+        click.echo(f"{local_date(hit.get('sent_at'))}  {_title(hit)}")
         said = shorten(clean(hit.get("snippet", "")), SNIPPET_CHARS)
         click.echo(f"    {hit.get('role', '')}: {said}")
         place = clean(hit.get("project_path") or "no project")
@@ -65,7 +65,7 @@ def chats(chat_id: str | None, here: bool, limit: int, offset: int, as_json: boo
         return
     for chat in result["chats"]:
         project = chat.get("repository_identity") or chat.get("project_path") or ""
-        click.echo(f"{_when(chat.get('last_active_at'))}  {chat['source']}  {_title(chat)}")
+        click.echo(f"{local_date(chat.get('last_active_at'))}  {chat['source']}  {_title(chat)}")
         click.echo(f"    {clean(project)}  {chat['id']}")
     _tell_more(result, "chats", (), here, limit)
     if not result["chats"]:
@@ -87,7 +87,9 @@ def _show_chat(chat_id: str, limit: int, offset: int, *, as_json: bool) -> None:
     project = chat.get("repository_identity") or chat.get("project_path") or "no project"
     click.echo(f"{_title(chat)}\n{chat['source']}  {clean(project)}")
     for message in result["messages"]:
-        click.echo(f"\n{_when(message.get('sent_at'))}  {message['role']} ({message['author']})")
+        click.echo(
+            f"\n{local_date(message.get('sent_at'))}  {message['role']} ({message['author']})"
+        )
         for line in message["text"].splitlines():
             click.echo(f"    {clean(line)}")
     _tell_more(result, "chats", (chat_id,), False, limit)
@@ -103,10 +105,6 @@ def _agent_of(chat_id: str) -> str:
 def _title(chat: dict[str, Any]) -> str:
     title = clean(chat.get("title") or "") or "(no title)"
     return shorten(title, TITLE_CHARS)
-
-
-def _when(at_ms: object) -> str:
-    return local_date(at_ms)
 
 
 def _tell_more(

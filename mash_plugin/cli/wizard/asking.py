@@ -19,7 +19,7 @@ def ask(plan: Plan, choices: Choices) -> Choices | None:
         raise click.UsageError(
             "init asks before it changes anything and this is no terminal: add --yes."
         )
-    if not _confirm("Go on?", default=True):
+    if not confirmed("Go on?", default=True):
         return None
     return replace(
         choices,
@@ -39,7 +39,7 @@ def _ask_rule(plan: Plan) -> bool:
         "\nthat: it covers the tools of mash alone, and `mash uninstall` removes it.",
         err=True,
     )
-    return _confirm("Add it?", default=False)
+    return confirmed("Add it?")
 
 
 def _ask_personal(plan: Plan) -> bool | None:
@@ -52,8 +52,4 @@ def _ask_personal(plan: Plan) -> bool | None:
         "\nsession: two at most, in all projects.",
         err=True,
     )
-    return _confirm("Show them?", default=True)
-
-
-def _confirm(question: str, *, default: bool) -> bool:
-    return confirmed(question, default=default)
+    return confirmed("Show them?", default=True)
