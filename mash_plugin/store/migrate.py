@@ -19,7 +19,7 @@ def migrate(database: Database, family: str, files: Sequence[str] | None = None)
     schema, never half. Raises UpgradeNeeded for a newer file than this code.
     """
     newest = len(files) if files is not None else schema_number(family)
-    current = stored_schema(database)
+    current = database.schema()
     refuse_newer(database.path, current, newest)
     if current == newest:
         return newest
@@ -40,12 +40,6 @@ def migrate(database: Database, family: str, files: Sequence[str] | None = None)
 def schema_number(family: str) -> int:
     """The schema that this code writes."""
     return len(_names(family))
-
-
-def stored_schema(database: Database) -> int:
-    """The schema of an open file."""
-    with database.reading() as db:
-        return _version(db)
 
 
 def refuse_newer(path: str, current: int, newest: int) -> None:

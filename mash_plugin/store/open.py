@@ -24,7 +24,7 @@ from mash_plugin.store.failpoint import failpoint
 from mash_plugin.store.faults import translated, translated_files
 from mash_plugin.store.files import drop_aside, make_private_folder, remove_database, set_aside
 from mash_plugin.store.mark import Mark, take_mark
-from mash_plugin.store.migrate import migrate, refuse_newer, schema_number, stored_schema
+from mash_plugin.store.migrate import migrate, refuse_newer, schema_number
 from mash_plugin.store.sqlite import Connection, Database, Durability
 from mash_plugin.syncing import sync_folder
 
@@ -196,7 +196,7 @@ def _healthy(
 
 
 def _bring_up_to_date(database: Database, family: str, backups: str | None, now: int) -> None:
-    current, newest = stored_schema(database), schema_number(family)
+    current, newest = database.schema(), schema_number(family)
     refuse_newer(database.path, current, newest)
     if current == newest:
         return

@@ -119,6 +119,12 @@ class Database:
             with self._snapshot(connection):
                 yield connection
 
+    def schema(self) -> int:
+        """The file's schema, seen by the writer: it is asked for before there are readers."""
+        with self._write_lock, self._guarded():
+            row = self._writer.one("PRAGMA user_version")
+        return int(row[0]) if row else 0
+
     def checkpoint(self, mode: Literal["PASSIVE", "TRUNCATE"]) -> None:
         """Move the write-ahead log into the file; the writer does all checkpoints.
 
