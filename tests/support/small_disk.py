@@ -22,7 +22,7 @@ needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="root-only: mounts a f
 def small_disk(folder: Path, megabytes: int) -> Iterator[Path]:
     """Mounted at the new folder until the end; then it is gone, whoever holds it."""
     folder.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", f"size={megabytes}m", "mash-test", str(folder)]
+    mount = ["mount", "-t", "tmpfs", "-o", f"size={megabytes}m,mode=700", "mash-test", str(folder)]
     done = subprocess.run(mount, capture_output=True, text=True, timeout=30)
     if done.returncode:
         pytest.skip(f"root-only: this root may not mount ({done.stderr.strip()})")
