@@ -50,8 +50,10 @@ class Figure(NamedTuple):
 def growth(place: Place, rounds: int) -> Iterator[Line]:
     """Every kind of call at each size, then the power of the size that fits its medians best.
 
-    Half of all records are in the one scope that is asked, the others in fifty more. A recall after
-    a save finds nothing kept in memory. A save cites a message of the person, which is looked up.
+    Half of all records are in the one scope that is asked, the others in fifty more. Recall looks
+    at the newest 256 of a scope that are in force, which bounds it; right after a save it finds
+    none of them kept in memory. A list is its first fifty. A save cites a message of the person,
+    which is looked up.
     """
     calls = max(rounds, 20) * 5
     yield from of_records(place, calls)

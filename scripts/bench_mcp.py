@@ -13,6 +13,8 @@ from bench_timing import time_process
 
 import mash_plugin
 
+SERVERS = ("mash_plugin.mcp_server", "mash_plugin.throughline.server", "mash_plugin.__main__")
+
 
 def mcp(place: Place, _rounds: int) -> Iterator[Line]:
     """`mash mcp` from its start to the answer of tools/list; and who imports the SDK."""
@@ -24,8 +26,7 @@ def mcp(place: Place, _rounds: int) -> Iterator[Line]:
     names = [
         name
         for _, name, _ in pkgutil.walk_packages(mash_plugin.__path__, "mash_plugin.")
-        if name not in ("mash_plugin.mcp_server", "mash_plugin.__main__")
-        and not name.startswith("mash_plugin.daemon.__main__")
+        if name not in SERVERS and not name.startswith("mash_plugin.daemon.__main__")
     ]
     code = f"import sys\nfor name in {names!r}: __import__(name)\nprint(int('mcp' in sys.modules))"
     done = subprocess.run(

@@ -5,6 +5,7 @@ import json
 import os
 import platform
 import re
+import subprocess
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
@@ -19,6 +20,7 @@ from bench_table import Line
 
 FOLDER, README = ROOT / "docs" / "bench", ROOT / "README.md"
 BEGIN, END = "<!-- figures: written by scripts/bench --write -->", "<!-- end of figures -->"
+MANY = 100
 FLOOR = "python -I -S -c pass"
 Rows = Mapping[str, Sequence[Line]]
 
@@ -26,7 +28,10 @@ Rows = Mapping[str, Sequence[Line]]
 def about(command: str, beside: str) -> dict[str, str]:
     """When and where this is measured, by which command, and what else runs."""
     date = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime())
-    return {"date": date, "machine": machine(), "command": command, "beside": beside}
+    asked = ["git", "rev-parse", "--short", "HEAD"]
+    commit = subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, check=False).stdout
+    told = {"date": date, "commit": commit.strip(), "machine": machine()}
+    return {**told, "command": command, "beside": beside}
 
 
 def write(rows: Rows, about: Mapping[str, str]) -> None:
@@ -101,9 +106,17 @@ def _plain(line: dict[str, object]) -> dict[str, object]:
     return kept | {"value": None if isinstance(value, float) and isnan(value) else value}
 
 
+def _value(line: Line) -> str:
+    """A count without decimals, everything else as at the terminal."""
+    is_count = line.value >= MANY and float(line.value).is_integer()
+    shown = f"{line.value:,.0f}" if is_count else line.shown
+    return f"{shown} {line.unit}".strip()
+
+
 def _about(about: Mapping[str, str]) -> str:
     beside = f" Beside it ran: {about['beside']}." if about["beside"] else ""
-    return f"Measured {about['date']} on {about['machine']}, by `{about['command']}`.{beside}"
+    when, machine = f"{about['date']} at {about['commit']}", about["machine"]
+    return f"Measured {when} on {machine}, by `{about['command']}`.{beside}"
 
 
 def _table(about: Mapping[str, str], rows: Rows) -> Iterator[str]:
@@ -115,7 +128,7 @@ def _table(about: Mapping[str, str], rows: Rows) -> Iterator[str]:
         yield f"\n## {name}\n\n{how}\n\n| what | value | promise | note |\n|---|---:|---|---|"
         for line in row:
             missed = " **missed**" * line.is_missed
-            value = f"{line.shown} {line.unit}".strip()
+            value = _value(line)
             yield f"| {line.what.strip()} | {value} | {line.promise}{missed} | {line.note} |"
 
 
@@ -136,9 +149,7 @@ def _short(about: Mapping[str, str], lines: Mapping[str, Line]) -> Iterator[str]
     others = [line for key, line in lines.items() if key.startswith("short/")]
     if others:
         yield "\n| what else | | promise |\n|---|---:|---|"
-        yield from (
-            f"| {ln.what} | {f'{ln.shown} {ln.unit}'.strip()} | {ln.promise} |" for ln in others
-        )
+        yield from (f"| {ln.what} | {_value(ln)} | {ln.promise} |" for ln in others)
     yield "\nEverything that was measured: [docs/bench](docs/bench/README.md)."
 
 
