@@ -63,8 +63,23 @@ def places(command: Callable[..., Any]) -> Callable[..., Any]:
     )(command)
 
 
+def quiet(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The option for schedulers, which mail whatever is printed."""
+    return click.option(
+        "--quiet", is_flag=True, help="Print nothing unless something is wrong; for schedulers."
+    )(command)
+
+
+def agent_option(
+    help_text: str, callback: Callable[..., str] = check_name
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """The option that names the agent; every command takes both spellings."""
+    names = ("--agent", "--agent-id", "agent")
+    return click.option(*names, required=True, callback=callback, metavar="NAME", help=help_text)
+
+
 @click.command("capture-session")
-@click.option("--agent", required=True, callback=check_label, metavar="NAME", help="Whose session.")
+@agent_option("Whose session.", check_label)
 @click.option(
     "--session-id",
     "session",
@@ -100,6 +115,7 @@ def places(command: Callable[..., Any]) -> Callable[..., Any]:
     help="Tell on standard error how many key lines were dropped as a credential or a person's"
     " words, and what else was left out.",
 )
+@quiet
 @places
 def capture_session(
     agent: str,
@@ -109,6 +125,7 @@ def capture_session(
     transcript: str | None,
     plain: str | None,
     verbose: bool,
+    quiet: bool,
     config_dir: str,
     workspace: str | None,
 ) -> int:
@@ -131,15 +148,17 @@ def capture_session(
 
     if (transcript is None) == (plain is None):
         raise click.UsageError("Give either --transcript FILE or --plain FILE.")
-    place = settings_of(config_dir, workspace).workspace
+    settings = settings_of(config_dir, workspace)
+    where = settings.workspace
     source, now = Source(agent, session, channel, kind), now_ms(os.environ)
     if plain is not None:
         with _opened(plain) as file:
-            captured = capture.capture_log(source, file, place, now)
+            captured = capture.capture_log(source, file, where, now, settings.backend)
     else:
         with _opened(transcript or "") as file:
-            captured = capture.capture_session(source, file, place, now)
-    click.echo(masked(str(captured)))
+            captured = capture.capture_session(source, file, where, now, settings.backend)
+    if not quiet:
+        click.echo(masked(str(captured)))
     for said in filter(None, (captured.fault, *captured.notes)):
         click.echo(said, err=True)
     if verbose:

@@ -4,7 +4,7 @@ import os
 
 import click
 
-from mash_plugin.cli.capture import check_name, masked, places, settings_of
+from mash_plugin.cli.capture import agent_option, masked, places, quiet, settings_of
 from mash_plugin.errors import InvalidArgument
 
 
@@ -20,14 +20,18 @@ class WithSettings(click.Command):
 
 
 @click.command(cls=WithSettings)
-@click.option(
-    "--agent-id", "agent", required=True, callback=check_name, metavar="NAME", help="Whose."
-)
+@agent_option("Whose.")
 @click.option("--drain-only", is_flag=True, help="Only move what is queued into the store.")
 @click.option("--promote-only", is_flag=True, help="Only copy what matters, and expire; nightly.")
+@quiet
 @places
 def consolidate(
-    agent: str, drain_only: bool, promote_only: bool, config_dir: str, workspace: str | None
+    agent: str,
+    drain_only: bool,
+    promote_only: bool,
+    quiet: bool,
+    config_dir: str,
+    workspace: str | None,
 ) -> int:
     """Drain the queue of an agent, then promote and expire working memories.
 
@@ -47,17 +51,22 @@ def consolidate(
     now, failed = now_ms(os.environ), 0
     if not promote_only:
         from mash_plugin.throughline.drain import drain
+        from mash_plugin.throughline.settings import forgotten_backend
 
         drained = drain(settings, agent, now)
-        click.echo(str(drained))
-        for said in filter(None, (*drained.faults, drained.note)):
+        if not quiet:
+            click.echo(str(drained))
+        unsaid = forgotten_backend(settings) if drained.drained else ""
+        for said in filter(None, (*drained.faults, drained.note, unsaid)):
             click.echo(masked(said), err=True)
         failed = drained.failed
     if not drain_only:
         from mash_plugin.throughline.promote import promote
 
         try:
-            click.echo(str(promote(settings, agent, now)))
+            promoted = promote(settings, agent, now)
         except InvalidArgument as error:
             raise click.UsageError(error.message) from None
+        if not quiet:
+            click.echo(str(promoted))
     return 1 if failed else 0

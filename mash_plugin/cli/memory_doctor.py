@@ -11,12 +11,15 @@ from mash_plugin.cli.capture import places, settings_of
 @click.option(
     "--category", type=click.Choice(["throughline"]), default="throughline", help="What to check."
 )
-@click.option("--agent-id", "agent", metavar="NAME", help="Also look at this agent's queue.")
+@click.option(
+    "--agent", "--agent-id", "agent", metavar="NAME", help="Also look at this agent's queue."
+)
 @places
 def doctor(category: str, agent: str | None, config_dir: str, workspace: str | None) -> int:
     """Check the queue and the store, and tell what each setting does.
 
-    Exit code 1 when something is wrong. Nothing is changed.
+    Exit code 1 when something is wrong. Nothing is changed. The settings are those of
+    config.toml and of this shell: what only cron's or a unit's environment sets is not seen.
     """
     from mash_plugin.throughline.clock import now_ms
     from mash_plugin.throughline.doctor import findings

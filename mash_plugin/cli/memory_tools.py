@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import orjson
 
-from mash_plugin.cli.capture import check_name, places, settings_of
+from mash_plugin.cli.capture import agent_option, places, settings_of
 from mash_plugin.errors import MashError
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option("--agent", required=True, callback=check_name, metavar="NAME", help="Whose memory.")
+@agent_option("Whose memory.")
 @places
 @click.argument("tool")
 @click.argument("arguments", default="{}", metavar="[JSON]")
@@ -27,7 +27,7 @@ def call(agent: str, config_dir: str, workspace: str | None, tool: str, argument
 
 
 @click.command()
-@click.option("--agent", required=True, callback=check_name, metavar="NAME", help="Whose memory.")
+@agent_option("Whose memory.")
 @places
 def mcp(agent: str, config_dir: str, workspace: str | None) -> None:
     """Serve the memory of one agent over stdio until the client leaves."""
@@ -41,14 +41,22 @@ def call_memory_tool(
 ) -> int:
     """Print what the tool answers, or its error; the exit code."""
     from mash_plugin.cli.arguments import parsed
-    from mash_plugin.throughline.tools import call_tool
+    from mash_plugin.throughline.tools import call_tool, matches_in_working
 
     try:
-        reply = call_tool(tool, parsed(arguments), place_of(agent, config_dir, workspace))
+        asked, place = parsed(arguments), place_of(agent, config_dir, workspace)
+        reply = call_tool(tool, asked, place)
+        elsewhere = matches_in_working(tool, asked, reply, place)
     except MashError as error:
         _print({"error": error.as_json()})
         return 1
     _print({"text": reply.text})
+    if elsewhere:
+        click.echo(
+            f"{elsewhere} match(es) in working memory, where captured sessions are:"
+            ' ask with "memory_stage": "working".',
+            err=True,
+        )
     return 0
 
 

@@ -12,6 +12,7 @@ LOOPBACK = ("127.0.0.1", "::1")
 @click.command()
 @click.option(
     "--agent",
+    "--agent-id",
     "agents",
     required=True,
     multiple=True,

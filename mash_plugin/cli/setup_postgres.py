@@ -2,7 +2,7 @@
 
 import click
 
-from mash_plugin.cli.capture import check_name
+from mash_plugin.cli.capture import agent_option
 from mash_plugin.cli.dsn_input import only_dash, read_dsn
 
 
@@ -13,13 +13,14 @@ from mash_plugin.cli.dsn_input import only_dash, read_dsn
     metavar="-",
     help="Always -: an administrator's connection string is read from standard input.",
 )
-@click.option("--agent", required=True, callback=check_name, metavar="NAME", help="Whose login.")
+@agent_option("Whose login.")
 @click.option(
     "--config-dir",
     envvar="MM_CONFIG_DIR",
     required=True,
     metavar="DIR",
-    help="Where the login is written: DIR/postgres.dsn, readable by you alone.",
+    help="Where the login is written: DIR/postgres.dsn, readable by you alone; one DIR for each"
+    " agent.",
 )
 @click.option("--new-password", is_flag=True, help="Replace the password of a login that exists.")
 def setup_postgres(admin_dsn: str, agent: str, config_dir: str, new_password: bool) -> None:

@@ -45,21 +45,25 @@ class Captured(NamedTuple):
         )
 
 
-def capture_session(source: Source, file: BinaryIO, workspace: str, now: int) -> Captured:
+def capture_session(
+    source: Source, file: BinaryIO, workspace: str, now: int, backend: str = "file"
+) -> Captured:
     """Capture a transcript in JSON Lines; one without messages queues nothing."""
     from mash_plugin.throughline.session import read_session
 
-    return keep(source, read_session(file), workspace, now)
+    return keep(source, read_session(file), workspace, now, backend)
 
 
-def keep(source: Source, session: "Session", workspace: str, now: int) -> Captured:
+def keep(
+    source: Source, session: "Session", workspace: str, now: int, backend: str = "file"
+) -> Captured:
     """Queue what is worth keeping of a session that was read."""
     artifacts: list[Artifact] = []
     if session.messages:
         counts = (session.messages, session.by_agent)
         artifacts = [session_summary(source, *counts, session.span)]
         artifacts += key_line_artifacts(session.key_lines)
-    queued, known = _queue(source, artifacts, workspace, now)
+    queued, known = _queue(source, artifacts, workspace, now, backend)
     return Captured(
         source,
         queued,
@@ -105,20 +109,25 @@ def _details(session: "Session") -> Iterator[str]:
         yield "no message has a `ts` that can be read; the day of the capture stands for it"
 
 
-def capture_log(source: Source, file: BinaryIO, workspace: str, now: int) -> Captured:
+def capture_log(
+    source: Source, file: BinaryIO, workspace: str, now: int, backend: str = "file"
+) -> Captured:
     """Capture a plain log: its summary alone, also of an empty one, for the job ran."""
     from mash_plugin.throughline.transcript import count_lines
 
-    queued, known = _queue(source, [log_summary(source, count_lines(file))], workspace, now)
+    artifacts = [log_summary(source, count_lines(file))]
+    queued, known = _queue(source, artifacts, workspace, now, backend)
     return Captured(source, queued, known, malformed=0, dropped=0)
 
 
-def _queue(source: Source, artifacts: list[Artifact], workspace: str, now: int) -> tuple[int, int]:
+def _queue(
+    source: Source, artifacts: list[Artifact], workspace: str, now: int, backend: str
+) -> tuple[int, int]:
     """Queue the whole set unless the session is known just so; how many are new, and known."""
     if not artifacts:
         return 0, 0
     with queue.told(workspace):
-        before = queue.known_artifacts(workspace, source.agent, source.session)
+        before = queue.known_artifacts(workspace, source.agent, source.session, backend)
     after = queue.digests(artifacts)
     known = sum(before.get(key) == digest for key, digest in after.items())
     if before != after:

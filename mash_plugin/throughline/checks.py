@@ -56,7 +56,9 @@ def _lineage(db: Database, settings: Settings, agent: str, now: int) -> Finding:
         "lineage",
         "error",
         f"lineage: {len(broken)} promoted memories lead to no original: {', '.join(broken[:3])}",
-        "Somebody changed the tables by hand; the copies themselves are whole.",
+        f"Or the nightly run has an MM_WORKING_TTL_HOURS other than {settings.ttl_hours}: set it in"
+        " config.toml, which both read. Else somebody changed the tables by hand; the copies"
+        " themselves are whole.",
     )
 
 

@@ -2,24 +2,42 @@
 
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 
-from mash_plugin.errors import MashError
+from mash_plugin.errors import InvalidArgument, MashError
 from mash_plugin.throughline import queue
 from mash_plugin.throughline.findings import Finding
-from mash_plugin.throughline.settings import Settings
+from mash_plugin.throughline.promote import refuse_impossible
+from mash_plugin.throughline.settings import Settings, forgotten_backend
 
 NEEDS_POSTGRES = (
     "The checks promotion, lineage and capture_index need Postgres; this workspace uses"
     " the file backend."
 )
 _MINUTES_15 = 15 * 60_000
+_LOOKED_AT = 200
+"""Entries of the queue; the first tell what is wrong with all."""
 
 
 def findings(settings: Settings, agent: str | None, now: int) -> Iterator[Finding]:
     """Everything about a workspace; nothing is created or changed by looking."""
     yield from _settings(settings)
-    yield from _queue(settings, agent, now)
-    yield from _store(settings, now)
+    if not os.path.isdir(settings.workspace):
+        yield Finding(
+            "workspace",
+            "warning",
+            f"the workspace {settings.workspace} does not exist: nothing was captured there yet",
+            "Is the name right? See --config-dir, --workspace and MM_WORKSPACE.",
+        )
+        return
+    try:
+        yield from _queue(settings, agent, now)
+    except OSError as error:
+        folder = os.path.join(settings.workspace, queue.FOLDER)
+        why = f"{error.filename or folder} cannot be read: {error.strerror}"
+        yield Finding("queue", "error", why, f"Whose files are they? ls -l {folder}")
+    yield from _compiled(settings, agent)
+    yield from _store(settings, agent, now)
 
 
 def _settings(settings: Settings) -> Iterator[Finding]:
@@ -38,19 +56,33 @@ def _settings(settings: Settings) -> Iterator[Finding]:
             f"working memories expire {settings.ttl_hours} h after capture",
             "working memories never expire; the buffer keeps growing",
         ),
-        "MM_WORKING_COPY_PROMOTE": _effect(
-            settings.copy_promote, "what matters is copied before it expires", "nothing is copied"
-        ),
+        "MM_WORKING_COPY_PROMOTE": _copying(settings),
         "MM_WORKING_TTL_HOURS": f"{settings.ttl_hours}",
     }
     for fault in settings.without_effect:
         yield Finding("setting", "warning", f"{fault}; it does nothing", "Correct config.toml.")
+    if forgotten := forgotten_backend(settings):
+        yield Finding("backend-unsaid", "warning", forgotten)
+    try:
+        refuse_impossible(settings)
+    except InvalidArgument as error:
+        yield Finding("promote-impossible", "error", error.message)
     for name, effect in effects.items():
         yield Finding(name, "ok", f"{name} = {effect}")
 
 
 def _effect(is_on: bool, on: str, off: str) -> str:
     return f"on: {on}" if is_on else f"off: {off}"
+
+
+def _copying(settings: Settings) -> str:
+    if settings.copy_promote and not settings.promote:
+        return "on, without effect until MM_WORKING_PROMOTE is on"
+    if settings.copy_promote and settings.backend == "file":
+        return "on, which the file backend cannot do"
+    return _effect(
+        settings.copy_promote, "what matters is copied before it expires", "nothing is copied"
+    )
 
 
 def _queue(settings: Settings, agent: str | None, now: int) -> Iterator[Finding]:
@@ -63,24 +95,80 @@ def _queue(settings: Settings, agent: str | None, now: int) -> Iterator[Finding]
             f"{len(aside)} entries could not be read: {', '.join(aside[:3])}",
             f"Look at them in {folder}; delete what nobody needs.",
         )
+    names = queue.all_pending(settings.workspace)
+    mine = [name for name in names if agent is not None and queue.is_of(name, agent)]
+    yield from _unreadable(settings.workspace, mine)
+    if agent is not None:
+        yield _waiting(settings, agent, mine, now)
+    yield from _others(settings, [name for name in names if name not in set(mine)], now)
+
+
+def _unreadable(workspace: str, names: list[str]) -> Iterator[Finding]:
+    """The first entry that the next drain cannot store."""
+    for name in names[:_LOOKED_AT]:
+        try:
+            queue.read(workspace, name)
+        except FileNotFoundError:
+            continue
+        except PermissionError:
+            place = os.path.join(workspace, queue.FOLDER, name)
+            what = f"{place} belongs to another user and cannot be drained"
+            yield Finding("queue-entry", "error", what, f"Give it to yourself: chown {place}")
+            return
+        except InvalidArgument as error:
+            yield Finding("queue-entry", "warning", error.message, "The next drain sets it aside.")
+            return
+
+
+def _waiting(settings: Settings, agent: str, names: list[str], now: int) -> Finding:
+    if not names:
+        return Finding("queue", "ok", f"nothing is queued for {agent}")
+    oldest = queue.queued_at(names[0])
+    if now - oldest <= _MINUTES_15:
+        return Finding("queue", "ok", f"captures of {agent} wait for the next drain")
+    return Finding(
+        "queue",
+        "warning",
+        f"the oldest capture of {agent} has waited for {(now - oldest) // 60_000} minutes",
+        f"meaning-memory consolidate --agent-id {agent} --drain-only"
+        f" --workspace {settings.workspace} ... every few minutes",
+    )
+
+
+def _others(settings: Settings, names: list[str], now: int) -> Iterator[Finding]:
+    """Agents that are not asked for and whose captures nobody drains: perhaps a wrong name."""
+    late: dict[str, int] = {}
+    for name in names[:_LOOKED_AT]:
+        oldest = queue.queued_at(name)
+        if now - oldest <= _MINUTES_15:
+            break
+        with suppress(InvalidArgument, OSError):
+            late.setdefault(queue.read(settings.workspace, name).agent, oldest)
+    for agent, oldest in late.items():
+        yield Finding(
+            "queue-other",
+            "warning",
+            f"captures of {agent} have waited for {(now - oldest) // 60_000} minutes",
+            f"Is the name {agent} right? If so: meaning-memory consolidate --agent-id {agent} ...",
+        )
+
+
+def _compiled(settings: Settings, agent: str | None) -> Iterator[Finding]:
     if agent is None:
         return
-    oldest = queue.oldest_pending(settings.workspace, agent)
-    if oldest is None:
-        yield Finding("queue", "ok", f"nothing is queued for {agent}")
-    elif now - oldest > _MINUTES_15:
-        yield Finding(
-            "queue",
-            "warning",
-            f"the oldest capture of {agent} has waited for {(now - oldest) // 60_000} minutes",
-            f"meaning-memory consolidate --agent-id {agent} --drain-only"
-            f" --workspace {settings.workspace} ... every few minutes",
-        )
-    else:
-        yield Finding("queue", "ok", f"captures of {agent} wait for the next drain")
+    from mash_plugin.throughline.compile import FILE, compiled_place, not_ours
+
+    try:
+        place = compiled_place(settings.workspace, agent)
+    except InvalidArgument as error:
+        yield Finding("compiled", "warning", error.message)
+        return
+    if os.path.basename(place) != FILE:
+        what = f"{not_ours(settings.workspace)}: the memory of {agent} is in {place}"
+        yield Finding("compiled", "note", what)
 
 
-def _store(settings: Settings, now: int) -> Iterator[Finding]:
+def _store(settings: Settings, agent: str | None, now: int) -> Iterator[Finding]:
     from mash_plugin.throughline.store import open_database
 
     try:
@@ -89,10 +177,20 @@ def _store(settings: Settings, now: int) -> Iterator[Finding]:
         yield Finding("store", "error", error.message)
         return
     try:
-        yield Finding("store", "ok", f"the store can be read: {db.place}")
         if settings.backend == "file":
+            is_there = os.path.exists(db.place)
+            state = "can be read" if is_there else "comes with the first drain"
+            yield Finding("store", "ok", f"the store {state}: {db.place}")
             yield Finding("backend", "note", NEEDS_POSTGRES)
             return
+        yield Finding("store", "ok", f"the store can be read: {db.place}, as {db.agent}")
+        if agent not in (None, db.agent):
+            yield Finding(
+                "login",
+                "error",
+                f"the login is that of {db.agent}, not of {agent}, who finds and stores nothing",
+                f"meaning-memory setup-postgres --agent {agent} with a --config-dir of its own",
+            )
         from mash_plugin.throughline.checks import checks
 
         yield from checks(db, settings, now)

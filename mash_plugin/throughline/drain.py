@@ -54,7 +54,9 @@ def drain(settings: Settings, agent: str, now: int) -> Drained:
     An entry that cannot be read is set aside by name; one that the store refuses stays
     queued. Neither keeps the others. With nothing to do no store is opened.
     """
-    if not queue.pending(settings.workspace, agent):
+    with queue.told(os.path.join(settings.workspace, queue.FOLDER), "nothing was drained"):
+        is_idle = not queue.pending(settings.workspace, agent)
+    if is_idle:
         return Drained(note=_make_up(settings, agent, now) if settings.auto_refresh else "")
     with only_one(settings.workspace):
         queue.clear_leftovers(settings.workspace, now)
@@ -101,7 +103,7 @@ def _drain(settings: Settings, agent: str, now: int) -> Drained:
     try:
         for start in range(0, len(names), BATCH):
             with _queue_kept():
-                done = _drain_batch(db, settings.workspace, names[start : start + BATCH])
+                done = _drain_batch(db, settings, names[start : start + BATCH])
             total = _added(total, done)
         return total._replace(note=_rebuild_if_due(db, settings, agent, now, total))
     finally:
@@ -120,9 +122,9 @@ def _queue_kept() -> Iterator[None]:
         raise type(error)(f"{said} What was not stored stays queued.") from error
 
 
-def _drain_batch(db: "Database", workspace: str, names: Sequence[str]) -> Drained:
+def _drain_batch(db: "Database", settings: Settings, names: Sequence[str]) -> Drained:
     """Store a batch in one transaction; only then do its entries leave the queue."""
-    total, stored = Drained(), []
+    total, stored, workspace = Drained(), [], settings.workspace
     with db.transaction():
         for name in names:
             try:
@@ -151,7 +153,7 @@ def _drain_batch(db: "Database", workspace: str, names: Sequence[str]) -> Draine
     with queue.told(os.path.join(workspace, queue.FOLDER), "everything in it is stored"):
         for name, entry in stored:
             if entry.replaces_session:
-                queue.note_stored(workspace, entry)
+                queue.note_stored(workspace, entry, settings.backend)
             failpoint("before_queue_remove")
             queue.remove(workspace, name)
     return total

@@ -6,6 +6,7 @@ from mash_plugin.normal_form import normal_form
 from mash_plugin.throughline.artifacts import NOT_REPRESENTED
 from mash_plugin.tokens import significant, words
 
+FIRST_SIGN = "\u2e80"
 _WHOLE = "="
 """Before a channel or session ID among the words of a row: no token begins so."""
 
@@ -43,8 +44,21 @@ def matches(terms: list[Term], row: str) -> bool:
     """Whether a row's words hold every term."""
     held = frozenset(row.split(" "))
     return all(
-        term.whole in held or (bool(term.tokens) and held.issuperset(term.tokens)) for term in terms
+        term.whole in held
+        or (bool(term.tokens) and all(_is_held(token, held) for token in term.tokens))
+        for term in terms
     )
+
+
+def is_sign(token: str) -> bool:
+    """Whether it is one sign of a script without spaces, which rows hold as a part of pairs."""
+    return len(token) == 1 and token >= FIRST_SIGN
+
+
+def _is_held(token: str, held: frozenset[str]) -> bool:
+    if token in held or not is_sign(token):
+        return token in held
+    return any(token in word for word in held if not word.startswith(_WHOLE))
 
 
 def whole_name(name: str) -> str:

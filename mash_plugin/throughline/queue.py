@@ -50,6 +50,25 @@ def oldest_pending(workspace: str, agent: str) -> int | None:
     return _order(names[0]) if names else None
 
 
+def queued_at(name: str) -> int:
+    """When the entry of that name was queued."""
+    return _order(name)
+
+
+def all_pending(workspace: str) -> list[str]:
+    """The names of the entries of every agent, the oldest first."""
+    try:
+        names = os.listdir(os.path.join(workspace, FOLDER))
+    except FileNotFoundError:
+        return []
+    return sorted((name for name in names if name.endswith(ENDING)), key=_order)
+
+
+def is_of(name: str, agent: str) -> bool:
+    """Whether an entry is this agent's, by its name."""
+    return name.startswith(f"{_owner(agent)}-")
+
+
 def put(workspace: str, entry: Entry) -> None:
     """Queue an entry behind those of its session.
 
@@ -115,13 +134,18 @@ def list_set_aside(workspace: str) -> list[str]:
         return []
 
 
-def known_artifacts(workspace: str, agent: str, session: str) -> dict[str, str]:
-    """What was last captured of a session, queued or stored: artifact keys with digests."""
+def known_artifacts(
+    workspace: str, agent: str, session: str, backend: str = "file"
+) -> dict[str, str]:
+    """What was last captured of a session, queued or stored: artifact keys with digests.
+
+    What a drain without MM_BACKEND=postgres stored is not in Postgres, and not known there.
+    """
     probe = Entry(agent, 0, session, None, None, "working", None, True, ())
     for name in sorted(_of_session(workspace, probe), key=_order, reverse=True):
         with suppress(InvalidArgument, FileNotFoundError):  # drained meanwhile
             return digests(read(workspace, name).artifacts)
-    return _read_stored(workspace, agent, session)
+    return _read_stored(workspace, agent, session, backend)
 
 
 def is_pending(workspace: str, entry: Entry) -> bool:
@@ -135,14 +159,14 @@ def is_pending(workspace: str, entry: Entry) -> bool:
     return False
 
 
-def note_stored(workspace: str, entry: Entry) -> None:
+def note_stored(workspace: str, entry: Entry, backend: str = "file") -> None:
     """Keep which artifacts of a session are stored, so that a capture need not ask the store.
 
     Lost in a power cut it only costs that a capture is queued and recognised once more.
     """
     folder = os.path.join(workspace, FOLDER, STORED)
     lines = [f"{key} {digest}" for key, digest in digests(entry.artifacts).items()]
-    name = _stored_name(entry.agent, entry.session or "")
+    name = _stored_name(entry.agent, entry.session or "", backend)
     try:
         _write(folder, name, "\n".join(lines).encode(), must_last=False)
     except FileNotFoundError:
@@ -255,15 +279,16 @@ def _order(name: str) -> int:
     return int(parts[3]) if len(parts) > 3 and parts[3].isdecimal() else 0
 
 
-def _stored_name(agent: str, session: str) -> str:
-    return f"{_owner(agent)}-{memory_id(session)}"
+def _stored_name(agent: str, session: str, backend: str) -> str:
+    return f"{_owner(agent)}-{memory_id(session)}" + ("-pg" if backend == "postgres" else "")
 
 
-def _read_stored(workspace: str, agent: str, session: str) -> dict[str, str]:
-    place = os.path.join(workspace, FOLDER, STORED, _stored_name(agent, session))
-    try:
-        with open(place, encoding="ascii", errors="replace") as file:
+def _read_stored(workspace: str, agent: str, session: str, backend: str) -> dict[str, str]:
+    # Captures may run without the setting that drains have; whoever has it means it.
+    backends = ("postgres",) if backend == "postgres" else ("file", "postgres")
+    for each in backends:
+        place = os.path.join(workspace, FOLDER, STORED, _stored_name(agent, session, each))
+        with suppress(FileNotFoundError), open(place, encoding="ascii", errors="replace") as file:
             pairs = (line.split() for line in file)
             return {pair[0]: pair[1] for pair in pairs if len(pair) == 2}
-    except FileNotFoundError:
-        return {}
+    return {}

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from mash_plugin.throughline.artifacts import artifact_order
 from mash_plugin.throughline.backend import Database
-from mash_plugin.throughline.matching import COMMON, Term, matches, terms_of
+from mash_plugin.throughline.matching import COMMON, Term, is_sign, matches, terms_of
 from mash_plugin.throughline.store import (
     Memory,
     count_word,
@@ -75,7 +75,9 @@ def _matching(db: Database, agent: str, stage: str, question: Question) -> Itera
 def _likely(db: Database, agent: str, stage: str, terms: list[Term]) -> Iterator[Memory]:
     """The rows that may match, the newest first: those that hold the rarest part of a query."""
     choices = [
-        _choice(db, agent, stage, term) for term in terms if not COMMON.issuperset(term.tokens)
+        _choice(db, agent, stage, term)
+        for term in terms
+        if not COMMON.issuperset(term.tokens) and not any(map(is_sign, term.tokens))
     ]
     if not choices:
         return newest(db, agent, stage)

@@ -40,6 +40,8 @@ class Settings(NamedTuple):
 
     workspace: str
     backend: str = "file"
+    is_backend_said: bool = True
+    """Whether anything names the backend."""
     compile: bool = False
     auto_refresh: bool = False
     promote: bool = False
@@ -59,18 +61,20 @@ def read_settings(config_dir: str, workspace: str | None, environ: Mapping[str, 
     """
     in_file = _read_file(os.path.join(config_dir, CONFIG_FILE))
     place = workspace or environ.get("MM_WORKSPACE") or _text(in_file, "workspace") or config_dir
-    backend = environ.get("MM_BACKEND") or _text(in_file, "backend") or "file"
+    said = environ.get("MM_BACKEND") or _text(in_file, "backend")
+    backend = said or "file"
     if backend not in BACKENDS:
         raise InvalidArgument(f"MM_BACKEND={backend!r} is unknown; use {' or '.join(BACKENDS)}.")
 
     def switch(name: str) -> bool:
-        said = (environ.get(f"MM_WORKING_{name.upper()}"), in_file.get(f"working_{name}"))
-        return any(map(is_on, said)) and not any(map(is_off, said))
+        values = (environ.get(f"MM_WORKING_{name.upper()}"), in_file.get(f"working_{name}"))
+        return any(map(is_on, values)) and not any(map(is_off, values))
 
     copying = (environ.get("MM_WORKING_COPY_PROMOTE"), in_file.get("working_copy_promote"))
     return Settings(
         workspace=_folder(place),
         backend=backend,
+        is_backend_said=said is not None,
         compile=switch("compile"),
         auto_refresh=switch("auto_refresh"),
         promote=switch("promote"),
@@ -86,6 +90,17 @@ def read_settings(config_dir: str, workspace: str | None, environ: Mapping[str, 
                 or "postgres.dsn"
             ),
         ),
+    )
+
+
+def forgotten_backend(settings: Settings) -> str:
+    """What to say where a Postgres login waits beside settings that name no backend."""
+    if settings.is_backend_said or not os.path.exists(settings.dsn_file):
+        return ""
+    return (
+        f"{settings.dsn_file} is there, but nothing names the backend, so memories go into the"
+        f" SQLite file of {settings.workspace}. Set MM_BACKEND=postgres (or file, to say that you"
+        f' mean it), or write backend = "postgres" into {CONFIG_FILE} beside it.'
     )
 
 

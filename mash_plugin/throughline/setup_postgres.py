@@ -26,7 +26,7 @@ from mash_plugin.throughline.postgres import (
     schema_number,
     scripts,
 )
-from mash_plugin.throughline.settings import Settings
+from mash_plugin.throughline.settings import CONFIG_FILE, Settings
 
 OWNER, AGENTS = "mm_owner", "mm_agent"
 _KEPT = ("host", "hostaddr", "port", "dbname", "sslmode", "sslrootcert")
@@ -48,6 +48,8 @@ class SetUp(NamedTuple):
         return (
             f"setup-postgres: {self.place}: {self.migrated} migration(s) run,"
             f" login {self.role} {login}, its connection is in {self.file}"
+            "\nFrom now on set MM_BACKEND=postgres for every command, or write"
+            f' backend = "postgres" into {os.path.join(os.path.dirname(self.file), CONFIG_FILE)}'
         )
 
 
@@ -60,10 +62,12 @@ def role_of(agent: str) -> str:
 def set_up(admin_dsn: str, agent: str, config_dir: str, *, new_password: bool = False) -> SetUp:
     """Bring the schema up to date and give the agent its login; the file is written before.
 
-    Raises InvalidArgument where the login exists and the file that holds its password does not.
+    Raises InvalidArgument where the login exists and the file that holds its password does not,
+    and where the file holds the login of another agent, which has no second copy.
     """
     options = connection_options(admin_dsn, os.environ, is_read_only=False)
     place, file = place_of(options), os.path.join(config_dir, FILE)
+    _refuse_other_login(file, role_of(agent))
     admin = connect(options, ADVICE)
     with told(place, ADVICE), admin, admin.transaction():
         admin.execute("SELECT pg_advisory_xact_lock(%s)", (_ONE_AT_A_TIME,))
@@ -118,7 +122,7 @@ def _make_login(
     admin.execute("RESET ROLE")
     is_there = _exists(admin, role)
     if is_there and not new_password:
-        _refuse_other_login(file, role)
+        _refuse_lost_password(file, role)
     name = Identifier(role)
     if not is_there:
         admin.execute(SQL("CREATE ROLE {} LOGIN").format(name))
@@ -142,18 +146,29 @@ def _make_login(
 
 
 def _refuse_other_login(file: str, role: str) -> None:
+    user = _user_in(file)
+    if user not in (None, role):
+        raise InvalidArgument(
+            f"{file} holds the login {user or 'of nobody'}, not {role}, and was left as it is."
+            " Give each agent a --config-dir of its own, or move that file away."
+        )
+
+
+def _refuse_lost_password(file: str, role: str) -> None:
+    if _user_in(file) is None:
+        raise InvalidArgument(
+            f"The login {role} exists, but {file} is missing. Give the --config-dir that has it,"
+            " or --new-password; the former password then stops working everywhere."
+        )
+
+
+def _user_in(file: str) -> str | None:
+    """Whose login the file holds; None where there is no file."""
     try:
         with open(file, encoding="utf-8") as found:
-            user = parsed(found.read().strip()).get("user")
+            return parsed(found.read().strip()).get("user", "")
     except FileNotFoundError:
-        user = None
-    if user != role:
-        raise InvalidArgument(
-            f"The login {role} exists, but {file} "
-            + ("is missing" if user is None else f"holds that of {user}")
-            + ". Give the --config-dir that has it, or --new-password; the former password"
-            " then stops working everywhere."
-        )
+        return None
 
 
 def _exists(admin: Connection, role: str) -> bool:

@@ -50,7 +50,8 @@ _ALL: dict[str, Json] = {
         SEARCH,
         "Search memories",
         "Search your memories; all words of the query must match. Long-term memory alone is"
-        ' searched unless memory_stage is "working" (recent session captures) or "any".'
+        ' searched unless memory_stage is "working" or "any": captured sessions and jobs are in'
+        " working memory, and are found with these two alone."
         f" {WHEN_WORKING}",
         {
             "properties": {
@@ -65,7 +66,8 @@ _ALL: dict[str, Json] = {
     SESSION_RECALL: _tool(
         SESSION_RECALL,
         "Read back one session",
-        "Everything that was captured of one session, or remembered in it.",
+        "Everything that was captured of one session, or remembered in it. Of a job's plain log"
+        " only that it ran and its number of lines is known: not what it did, nor how it ended.",
         {"required": ["session_id"], "properties": {"session_id": _SESSION}},
     ),
     REMEMBER: _tool(
@@ -111,6 +113,18 @@ def call_tool(name: str, arguments: Mapping[str, Any], place: Place) -> Reply:
             f"There is no tool {name[:100]!r} here; the tools: {', '.join(offered)}."
         )
     return _ANSWERS[name](checked(offered[name]["inputSchema"], arguments), place)
+
+
+def matches_in_working(name: str, arguments: Mapping[str, Any], reply: Reply, place: Place) -> int:
+    """How many working memories match a search of the long-term ones that found nothing.
+
+    The answer itself has a fixed form (R-206), so only a person at the terminal is told.
+    """
+    is_default = arguments.get("memory_stage") in (None, "long_term")
+    if name != SEARCH or not is_default or reply.data["entries"]:
+        return 0
+    asked = {**arguments, "memory_stage": "working", "budget": MOST}
+    return len(call_tool(name, asked, place).data["entries"])
 
 
 def _search(asked: Json, place: Place) -> Reply:

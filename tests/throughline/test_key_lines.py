@@ -39,6 +39,7 @@ FITS = {
         "I WON'T ship the crate before Friday.",
         "Follow-up: call the port",
         "I promise to water the seedlings.",
+        "我会在八点问磨坊面粉是否在路上。",
     ],
 }
 FITS_NOT = [
@@ -46,6 +47,7 @@ FITS_NOT = [
     "They decided to leave the crates outside.",
     "The committee has decided to wait.",
     "He said he will come by.",
+    "我会看一下",
     "I'll be happy to help.",
     "I'll need the order number.",
     "I'll assume that the crate is empty.",

@@ -205,6 +205,7 @@ def test_setup_can_be_run_again_and_keeps_the_password(workspace):
     done = setup_postgres(workspace, workspace.server.dsn())
     assert done.code == 0, done.err
     assert "0 migration(s) run" in done.out
+    assert "set MM_BACKEND=postgres for every command" in done.out
     assert "kept" in done.out
     assert file.read_text() == before
     assert os.stat(file).st_mode & 0o777 == 0o600
@@ -213,6 +214,25 @@ def test_setup_can_be_run_again_and_keeps_the_password(workspace):
     assert lost.code == 1
     assert "--new-password" in lost.err
     assert not file.exists()
+
+
+@pytest.mark.parametrize("more", [(), ("--new-password",)])
+def test_the_login_of_another_agent_is_never_replaced(workspace, more):
+    file = workspace.folder / "postgres.dsn"
+    before = file.read_text()
+    done = setup_postgres(workspace, workspace.server.dsn(), *more, agent="third-bot")
+    assert done.code == 1
+    assert "Give each agent a --config-dir of its own" in done.err
+    assert file.read_text() == before
+    assert not workspace.server.run("SELECT 1 FROM pg_roles WHERE rolname ~ '^mm_third'")
+
+
+def test_the_doctor_compares_the_login_with_the_agent(workspace):
+    where = ("doctor", "--config-dir", workspace.path)
+    assert f", as {AGENT}" in workspace.run(*where, "--agent", AGENT).out
+    told = workspace.run(*where, "--agent", OTHER)
+    assert told.code == 1
+    assert f"the login is that of {AGENT}, not of {OTHER}" in told.out
 
 
 def test_an_administrator_without_all_rights_is_enough(workspace):

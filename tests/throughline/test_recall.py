@@ -205,6 +205,25 @@ def test_a_wrong_call_is_told_with_the_field(workspace, tool, arguments, why):
     assert workspace.queued == []
 
 
+@pytest.mark.spec("R-197", "R-206")
+def test_a_person_who_searches_is_told_of_matches_in_working_memory(drained):
+    where = ("call", "--agent", AGENT, "--config-dir", drained.path, "mm_search")
+    done = drained.run(*where, '{"query": "Zephyr"}')
+    assert json.loads(done.out)["text"].startswith("No memories found")
+    assert "1 match(es) in working memory" in done.err
+    assert drained.run(*where, '{"query": "boat"}').err == ""
+    assert drained.run(*where, '{"query": "boat", "memory_stage": "working"}').err == ""
+
+
+@pytest.mark.spec("R-207")
+@pytest.mark.parametrize(("query", "count"), [("秤", 1), ("秤 漂移", 1), ("面", 0), ("c", 0)])
+def test_one_sign_of_a_script_without_spaces_finds_the_words_that_hold_it(workspace, query, count):
+    workspace.call("mm_remember", text="三号秤漂移四十克。", channel="面粉")
+    workspace.drain()
+    assert f"| {count} entries |" in workspace.call("mm_search", query=query) or not count
+    assert ("三号秤" in workspace.call("mm_search", query=query)) is bool(count)
+
+
 def test_a_line_end_in_a_category_breaks_no_table(drained):
     drained.call("mm_remember", text="Zephyr pays by post.", category="note\n")
     drained.drain()

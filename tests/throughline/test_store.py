@@ -180,6 +180,98 @@ def test_the_doctor_tells_what_each_setting_does_and_what_waits(workspace):
     assert "has waited for 60 minutes" in waiting.out
 
 
+def doctor(workspace, *more, **environment):
+    return workspace.run("doctor", "--config-dir", workspace.path, *more, **environment)
+
+
+def test_the_doctor_finds_a_workspace_that_is_not_there(workspace):
+    lost = str(workspace.folder / "mistyped")
+    told = workspace.run("doctor", "--config-dir", lost)
+    assert told.code == 1
+    assert f"the workspace {lost} does not exist" in told.out
+    assert "can be read" not in told.out
+    fresh = doctor(workspace)
+    assert (fresh.code, "comes with the first drain" in fresh.out) == (0, True)
+
+
+@pytest.mark.spec("R-221")
+def test_the_doctor_says_of_promotion_what_the_command_says(workspace):
+    told = doctor(workspace, MM_WORKING_PROMOTE="1")
+    assert told.code == 1
+    assert "Set MM_WORKING_COPY_PROMOTE=0" in told.out
+    assert "COPY_PROMOTE = on, which the file backend cannot do" in told.out
+    assert "COPY_PROMOTE = on, without effect until" in doctor(workspace).out
+
+
+def test_the_doctor_names_an_agent_whose_captures_nobody_drains(workspace):
+    workspace.capture(workspace.write(CHAT))
+    late = {"MM_TEST_NOW_MS": str(NOW + HOUR)}
+    for more in ((), ("--agent", "suport-bot")):
+        told = doctor(workspace, *more, **late)
+        assert told.code == 1
+        assert "captures of support-bot have waited for 60 minutes" in told.out
+        assert "Is the name support-bot right?" in told.out
+
+
+def test_the_doctor_finds_an_entry_that_cannot_be_read(workspace):
+    workspace.capture(workspace.write(CHAT))
+    (entry,) = workspace.queued
+    entry.write_text("{")
+    told = doctor(workspace, "--agent", AGENT)
+    assert told.code == 1
+    assert f"The queue's entry {entry.name} cannot be read" in told.out
+
+
+def test_the_doctor_tells_where_the_memory_file_is(workspace):
+    (workspace.folder / "MEMORY.md").write_text("mine")
+    told = doctor(workspace, "--agent", AGENT)
+    assert f"is in {workspace.folder}/MEMORY-{AGENT}.md" in " ".join(told.out.split())
+
+
+def test_a_forgotten_backend_is_told_where_a_postgres_login_waits(workspace):
+    del workspace.environment["MM_BACKEND"]
+    (workspace.folder / "postgres.dsn").write_text("host=localhost user=mm_support_bot")
+    workspace.capture(workspace.write(CHAT))
+    assert "nothing names the backend" in workspace.drain().err
+    assert workspace.drain().err == ""
+    assert "nothing names the backend" in doctor(workspace).out
+    assert "nothing names the backend" not in doctor(workspace, MM_BACKEND="file").out
+
+
+@pytest.mark.spec("R-203", "R-226")
+def test_what_was_drained_into_files_is_not_known_to_captures_for_postgres(workspace):
+    transcript = workspace.write(CHAT)
+    workspace.capture(transcript)
+    workspace.drain()
+    assert "0 artifact(s) queued" in workspace.capture(transcript).out
+    assert "3 artifact(s) queued" in workspace.capture(transcript, MM_BACKEND="postgres").out
+
+
+def test_quiet_commands_print_nothing_unless_something_is_wrong(workspace):
+    done = workspace.capture(workspace.write(CHAT), "--quiet")
+    assert (done.code, done.out, done.err) == (0, "", "")
+    assert len(workspace.queued) == 1
+    quiet = ("consolidate", "--agent", AGENT, "--quiet", "--config-dir", workspace.path)
+    done = workspace.run(*quiet)
+    assert (done.code, done.out, done.err) == (0, "", "")
+    assert workspace.queued == []
+    workspace.capture(workspace.write(CHAT), session="b")
+    workspace.queued[0].write_text("{")
+    done = workspace.run(*quiet)
+    assert (done.code, done.out) == (1, "")
+    assert "set aside" in done.err
+
+
+@pytest.mark.parametrize("name", ["--agent", "--agent-id"])
+def test_every_command_takes_both_names_of_the_agent(workspace, name):
+    where = (name, AGENT, "--config-dir", workspace.path)
+    capture = ("--session-id", "a", "--channel", "c", "--source-kind", "cron", "--plain", "-")
+    assert workspace.run("capture-session", *where, *capture).code == 0
+    assert workspace.run("consolidate", *where).code == 0
+    assert workspace.run("call", *where, "mm_search").code == 0
+    assert workspace.run("doctor", *where).code == 0
+
+
 def test_every_setting_stands_in_the_help(workspace):
     told = workspace.run("consolidate", "--help").out
     for name in ("COMPILE", "AUTO_REFRESH", "PROMOTE", "COPY_PROMOTE", "TTL_HOURS"):

@@ -1,6 +1,7 @@
 """Blocks of the documents that need nothing but a home of one's own are run as they stand."""
 
 import ast
+import json
 import os
 import sys
 from collections.abc import Iterator
@@ -31,6 +32,8 @@ ELSEWHERE = {
     "test_a_connection_string_is_printed_once_alone_and_works",
     "log=$(mktemp)": "tests/throughline/test_recipes.py::"
     "test_a_cron_job_is_captured_also_when_it_fails_and_its_exit_code_stays",
+    "tell() {": "tests/throughline/test_recipes.py::"
+    "test_a_cron_job_tells_how_it_ended_and_its_exit_code_stays",
     "while did=$(one-cycle); do": "tests/throughline/test_recipes.py::"
     "test_a_loop_is_captured_after_each_cycle_that_did_something",
     "*/5 * * * * ": "tests/throughline/test_recipes.py::"
@@ -59,7 +62,8 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
     save(made, "established", "Invoices are rendered with Typst.")
     save(made, "candidate", "Letters use the same template as invoices.")
     start(made, clone_of(made), SESSION)
-    (clone_of(made) / "stock.log").write_text("12 kg of flour are left\n")
+    line = {"role": "assistant", "content": "Decided to order flour."}
+    (clone_of(made) / "stock.jsonl").write_text(json.dumps(line) + "\n")
     program = made.root / "bin" / "meaning-memory"
     program.parent.mkdir()
     program.write_text(f'#!/bin/sh\nexec {sys.executable} -m mash_plugin.cli.meaning_memory "$@"\n')
