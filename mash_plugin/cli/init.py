@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from mash_plugin.agents import HOOKED
+from mash_plugin.cli.consent import refuse_in_session
 from mash_plugin.cli.telling import tell
 from mash_plugin.cli.wizard.plan import Choices, Plan, make_plan, tell_plan
 from mash_plugin.connecting import refuse_sandbox
@@ -61,6 +62,8 @@ def init(
     Tells what it finds and what it will change, and asks before it does; every answer has an
     option. ^C at any time leaves a system that works, and a second run goes on from there.
     """
+    if allow_saving and not dry_run:
+        refuse_in_session("--allow-saving lets agents use mash without asking you")
     choices = Choices(
         is_unattended=yes,
         wants_index=not no_index,

@@ -89,6 +89,14 @@ def test_the_rule_is_added_once_where_the_flag_asks_for_it(home: Home) -> None:
     assert snapshot(home.claude, home.codex) == before
 
 
+def test_an_agent_does_not_let_itself_save_unasked(home: Home) -> None:
+    settle(home)
+    done = home.run("mash", "init", "--yes", "--allow-saving", env={"CLAUDECODE": "1"})
+    assert (done.code, done.out) == (2, "")
+    assert "this is an agent's session (CLAUDECODE is set)" in done.err
+    assert "mcp__plugin" not in (home.claude / "settings.json").read_text()
+
+
 def test_another_choice_of_the_person_is_left_alone(home: Home) -> None:
     settle(home)
     (home.claude / "settings.json").write_text('{"permissions": {"allow": "all"}}')
