@@ -6,20 +6,11 @@ import os
 import pickle
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
 from jinja2.bccache import bc_magic
 
 from tests.support.daemons import Place
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Iterator[Place]:
-    made = Place(tmp_path)
-    yield made
-    made.close()
 
 
 def export(place: Place) -> subprocess.CompletedProcess[str]:

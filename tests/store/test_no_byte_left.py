@@ -4,7 +4,6 @@ import os
 import random
 import signal
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -313,13 +312,6 @@ def test_a_log_that_a_killed_process_left_is_scrubbed_at_the_next_start(
     assert files_with(Path(home.data), [word("statement s-1/0")])
     assert scrub_deleted(memory.call.store)
     assert files_with(Path(home.data), [word("statement s-1/0")]) == []
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Iterator[Place]:
-    place = Place(tmp_path)
-    yield place
-    place.close()
 
 
 def transcript_in(place: Place, name: str, count: int) -> None:
