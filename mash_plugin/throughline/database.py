@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 import apsw
 
-from mash_plugin.errors import Internal, MashError, UpgradeNeeded
+from mash_plugin.errors import Internal, MashError, ReadOnly, UpgradeNeeded
 from mash_plugin.store.connect import APPLICATION_ID, connect, connect_reading, refuse_foreign
 from mash_plugin.store.faults import translated, translated_files
 from mash_plugin.throughline.backend import Params, Row
@@ -100,6 +100,7 @@ def open_file(workspace: str, *, to_write: bool) -> FileDatabase:
             raw = connect(path, "FULL", may_create=True)
             list(raw.execute(f"PRAGMA cache_size = {-CACHE_KIB}"))
         elif os.path.exists(path):
+            _refuse_unreadable(path)
             raw = _connect_to_read(path)
         else:
             raw = apsw.Connection(":memory:")
@@ -109,6 +110,14 @@ def open_file(workspace: str, *, to_write: bool) -> FileDatabase:
             raw.close()
             raise
     return FileDatabase(raw, path)
+
+
+def _refuse_unreadable(path: str) -> None:
+    if not os.access(path, os.R_OK):
+        raise ReadOnly(
+            f"{path} cannot be read by this user; it belongs to another one."
+            " Run this as that user, or name another folder (--config-dir, --workspace)."
+        )
 
 
 def schema_number() -> int:

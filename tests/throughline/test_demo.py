@@ -19,6 +19,7 @@ def test_the_chat_knows_what_the_nightly_job_did_and_nothing_is_left(tmp_path):
         check=True,
     )
     assert time.monotonic() - begun < 10
+    assert f"$ export MM_CONFIG_DIR={tmp_path}/tmp/mash-demo-" in done.stdout
     assert "capture-session: 3 artifact(s) queued for bakery-bot" in done.stdout
     assert "consolidate: 3 drained, 0 already stored, 0 failed" in done.stdout
     assert "Decided to order the rye flour by mail" in done.stdout

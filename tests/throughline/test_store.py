@@ -1,10 +1,11 @@
 """What the store keeps of sessions, and for how long."""
 
+import os
 import sqlite3
 
 import pytest
 
-from mash_plugin.errors import StoreDamaged, UpgradeNeeded
+from mash_plugin.errors import ReadOnly, StoreDamaged, UpgradeNeeded
 from mash_plugin.throughline import queue
 from mash_plugin.throughline.database import FILE, open_file
 from tests.throughline.conftest import AGENT, CHAT, NOW, SESSION, both, lines_of
@@ -157,6 +158,13 @@ def test_a_newer_schema_is_refused_and_everything_stays_queued(workspace):
 def test_a_file_that_is_no_store_is_told_and_left(workspace):
     (workspace.folder / FILE).write_bytes(b"not a database, but long enough to be read as one" * 99)
     with pytest.raises(StoreDamaged, match="damaged"):
+        open_file(workspace.path, to_write=False)
+
+
+def test_a_store_of_another_user_is_told_as_one(workspace, monkeypatch):
+    keep(workspace, CHAT)
+    monkeypatch.setattr(os, "access", lambda *_: False)  # the user of the tests may read all
+    with pytest.raises(ReadOnly, match="cannot be read by this user; it belongs to another one"):
         open_file(workspace.path, to_write=False)
 
 

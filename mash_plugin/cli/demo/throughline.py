@@ -24,7 +24,11 @@ def throughline() -> int:
     """A nightly job orders flour; in the morning the chat knows what became of it."""
     with tempfile.TemporaryDirectory(prefix="mash-demo-") as folder, _own_settings(folder):
         Path(folder, "night.jsonl").write_text("".join(_lines()), "utf-8")
-        click.echo("02:04, the nightly job ends and hands over its transcript:\n")
+        click.echo(
+            "Every command is told where the agent keeps its memory, here for all of them:\n"
+        )
+        click.echo(f"$ export MM_CONFIG_DIR={folder}")
+        click.echo("\n02:04, the nightly job ends and hands over its transcript:\n")
         code = _type(
             f"capture-session --agent {AGENT} --session-id stock-2026-11-29"
             f" --channel cron:stock --source-kind cron --transcript {folder}/night.jsonl"
