@@ -35,7 +35,7 @@ def transcript_roots(settings: Settings, environ: Mapping[str, str]) -> list[tup
     roots: list[tuple[str, str]] = []
     for name, agent in AGENTS.items():
         own = own_root(agent, environ, home)
-        if may_be_brought(own):
+        if environ.get(agent.ROOT_VARIABLE) and may_be_brought(own):
             own = os.path.join(home, agent.HOME_FOLDER)
         for root in _absolute((own, *settings.chat_roots(agent.ROOTS_KEY)), home):
             if (name, root) not in roots:
