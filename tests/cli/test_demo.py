@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from mash_plugin.agents import AGENTS, transcript_roots
+from mash_plugin.cli.demo.place import DemoPlace
+from mash_plugin.config import Settings
 from tests.support.documents import documents
 
 LIMIT_S = 120
@@ -78,9 +81,10 @@ def test_the_readme_shows_what_the_demo_shows(told: str, mark: str) -> None:
 
 def one_line(text: str) -> str:
     """Without white space, and with one date and one ID for all: they differ from run to run."""
+    text = "".join(text.split())  # first, for a line may break within an ID
     for changing in (r"[0-9a-f]{8}-[0-9a-f-]{27}", r"[0-9a-f]{32}", r"\d{4}-\d\d-\d\d"):
         text = re.sub(changing, "~", text)
-    return "".join(text.split())
+    return text
 
 
 def test_the_demo_touches_nothing_of_the_users_and_leaves_nothing(told: str, user: Path) -> None:
@@ -89,6 +93,15 @@ def test_the_demo_touches_nothing_of_the_users_and_leaves_nothing(told: str, use
     assert left == [".claude/projects/own/secret.jsonl"]
     assert not list((user / "tmp").iterdir())
     assert not (user / "memory").exists()
+
+
+def test_the_demos_daemon_reads_no_transcripts_but_its_own(tmp_path: Path) -> None:
+    environ = DemoPlace(tmp_path.resolve()).daemon_environment
+    for agent in AGENTS.values():  # as the daemon does, which learns of these from hooks alone
+        environ.pop(agent.ROOT_VARIABLE, None)
+    roots = [Path(root) for _agent, root in transcript_roots(Settings(), environ)]
+    assert len(roots) == len(AGENTS)
+    assert all(root.is_relative_to(tmp_path.resolve()) for root in roots)
 
 
 def test_the_demos_daemon_ends_with_it(told: str, user: Path) -> None:

@@ -48,6 +48,11 @@ class DemoPlace:
             "CODEX_HOME": str(self.codex),
         }
 
+    @property
+    def daemon_environment(self) -> dict[str, str]:
+        """The same for the daemon, which looks for transcripts in HOME only where it is tested."""
+        return {**self.environment, "MASH_TESTING": "1"}
+
     def clone(self, name: str) -> Path:
         """A clone of the repository, as far as its remote names it."""
         project = self.folder / name
@@ -137,7 +142,7 @@ def demo_place() -> Iterator[DemoPlace]:
         place = DemoPlace(Path(folder).resolve())
         daemon = subprocess.Popen(
             [sys.executable, "-I", "-m", "mash_plugin.daemon"],
-            env=place.environment,
+            env=place.daemon_environment,
             cwd="/",
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
