@@ -1,4 +1,4 @@
-"""Readers of both hosts: state between reads, broken lines, forgeries, and finding files."""
+"""The readers: state between reads, broken lines, forgeries, and finding files."""
 
 import json
 from pathlib import Path
