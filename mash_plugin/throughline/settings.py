@@ -40,8 +40,6 @@ class Settings(NamedTuple):
 
     workspace: str
     backend: str = "file"
-    is_backend_said: bool = True
-    """Whether anything names the backend."""
     compile: bool = False
     auto_refresh: bool = False
     promote: bool = False
@@ -52,6 +50,8 @@ class Settings(NamedTuple):
     dsn_file: str = ""
     without_effect: tuple[str, ...] = ()
     """What the file's table says that has no meaning."""
+    is_backend_said: bool = True
+    """Whether anything names the backend."""
 
 
 def read_settings(config_dir: str, workspace: str | None, environ: Mapping[str, str]) -> Settings:
