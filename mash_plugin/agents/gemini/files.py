@@ -2,8 +2,8 @@
 
 `chats/session-TIME-ID8.jsonl`, where ID8 is how the session's ID begins: its first line tells
 the whole ID. Subagents lie in `chats/SESSION/AGENT.jsonl`. `.project_root` holds the path of the
-project, after whose last part PROJECT is named. Before 0.39 or so a chat was one JSON value, in
-`session-TIME-ID8.json`.
+project, after whose last part PROJECT is named. Earlier versions kept a chat as one JSON value in
+`session-TIME-ID8.json`; 0.61.0 writes such a one anew, as lines, when it goes on with it.
 """
 
 import os

@@ -14,8 +14,8 @@ a message stands on each line, with `id`, `timestamp` and `type`:
 their lines, with summaries and the client's own context among them (resumed, compressed).
 `{"$rewindTo": ID}` takes messages back that were said all the same.
 
-Nothing marks who wrote a prompt: those of `gemini -p` and typed ones are the same to the byte. So
-nobody's are they, as those of other agents' headless runs.
+Nothing marks who wrote a prompt: typed ones, pasted ones and those of `gemini -p` are alike to the
+byte. So they are nobody's, like the prompts of other agents' headless runs.
 """
 
 from collections.abc import Sequence
