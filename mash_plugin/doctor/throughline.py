@@ -25,5 +25,5 @@ def check_throughline(machine: Machine) -> Iterator[Finding]:
         yield Finding("throughline-off", "ok", "[throughline] names no agent and workspace")
         return
     agent, settings = target
-    for one in findings(settings, agent, machine.now):
+    for one in findings(settings, agent, machine.now, may_be_new=True):
         yield Finding(f"throughline-{one.name}", one.severity, one.what, next=one.next)

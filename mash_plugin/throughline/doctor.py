@@ -19,10 +19,15 @@ _LOOKED_AT = 200
 """Entries of the queue; the first tell what is wrong with all."""
 
 
-def findings(settings: Settings, agent: str | None, now: int) -> Iterator[Finding]:
-    """Everything about a workspace; nothing is created or changed by looking."""
+def findings(
+    settings: Settings, agent: str | None, now: int, *, may_be_new: bool = False
+) -> Iterator[Finding]:
+    """Everything about a workspace; nothing is created or changed by looking.
+
+    `may_be_new`: whether it may be missing, since nobody typed its name just now.
+    """
     yield from _settings(settings)
-    if not os.path.isdir(settings.workspace):
+    if not may_be_new and not os.path.isdir(settings.workspace):
         yield Finding(
             "workspace",
             "warning",

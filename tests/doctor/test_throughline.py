@@ -31,7 +31,7 @@ def test_with_it_the_settings_the_queue_and_the_store_are_told(tmp_path):
     assert done.returncode == 0, done
     assert "MM_WORKING_COMPILE = on" in done.stdout
     assert "nothing is queued for crew" in done.stdout
-    assert "the store can be read" in done.stdout
+    assert "the store comes with the first drain" in done.stdout
 
 
 def test_a_setting_without_meaning_is_an_error(tmp_path):
