@@ -25,6 +25,7 @@ OFF_HERE = {
     "capture": "saving notes",
     "recall": "records in hooks",
     "index": "reading its chats, and so saving from them",
+    "group": "publishing to the group and recall from it",
 }
 
 

@@ -33,6 +33,7 @@ OFF_WORDS = {
     "capture": "saving notes are off",
     "recall": "records in hooks are off",
     "index": "its chats are not read",
+    "group": "nothing goes to the group or comes from it",
 }
 
 

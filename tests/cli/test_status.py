@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.support.homes import Home
 from tests.support.transcripts import write_repository
 
@@ -35,6 +37,20 @@ def test_status_tells_what_is_off_in_the_current_folder(fresh: Home, tmp_path: P
     lines = lines_of(fresh, other)
     assert named in lines
     assert not any(line.startswith("Switched off in") for line in lines)
+
+
+@pytest.mark.parametrize("marker", ["", "off\n", "group = off\n", "grup = off\n"])
+def test_what_a_project_keeps_from_a_group_is_told_with_all_else(
+    fresh: Home, tmp_path: Path, marker: str
+) -> None:
+    folder = write_repository(tmp_path / "shop", "git@github.com:acme/shop.git")
+    (folder / ".mash").write_text(marker)
+    fresh.mash_home.mkdir(mode=0o700, exist_ok=True)
+    (fresh.mash_home / "config.toml").write_text('[group]\ndsn_file = "group.dsn"\n')
+    told = f"Switched off in {folder}: publishing to the group and recall from it ({folder}/.mash"
+    assert any(line.startswith(told) for line in lines_of(fresh, folder))
+    doctor = fresh.run("sh", "-c", f"cd '{folder}' && mash doctor").out
+    assert f"in {folder} nothing goes to the group or comes from it" in " ".join(doctor.split())
 
 
 def test_a_folder_inside_a_project_is_told_not_to_be_one(fresh: Home, tmp_path: Path) -> None:
