@@ -77,7 +77,7 @@ def withdraw(record_id: str | None, chat: str | None, session: str | None) -> No
     if record_id is not None:
         told = _ask("withdraw", id=plain(record_id))
         _show(told)
-        _do(told, "Withdraw it?")
+        _do(told, "Withdraw it for good? A new record is needed to say it again.")
         return
     if chat:
         from mash_plugin.cli.chat_names import whole_chat_id

@@ -110,9 +110,16 @@ def _begun(told: dict[str, Any]) -> list[str]:
 
 def _ended(told: dict[str, Any]) -> list[str]:
     if not told["ended"]:
-        others = ", ".join(pause["target"] for pause in told["paused"])
-        return [f"Nothing is paused here.{f' Elsewhere: {others}.' if others else ''}"]
+        others = [_ending(*pause["target"].split(":", 1)) for pause in told["paused"]]
+        return ["Nothing is paused here.", *others]
     return [f"No longer paused: {target.replace(':', ' ', 1)}." for target in told["ended"]]
+
+
+def _ending(kind: str, name: str) -> str:
+    """How a pause of somewhere else is ended."""
+    if kind == "session":
+        return f"Elsewhere: session {name}; `mash pause --off --session {name}` ends it."
+    return f"Elsewhere: project {name}; `mash pause --off` in its folder ends it."
 
 
 def _own_session() -> str | None:

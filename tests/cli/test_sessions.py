@@ -136,7 +136,9 @@ def test_a_folder_that_is_no_project_pauses_no_session_elsewhere(home: Home, sho
     assert wish(home, shop, "elsewhere-1")
     below = home.mash("pause", cwd=shop.parent)
     assert below.out.startswith("Paused session elsewhere-1 of ")
-    assert home.mash("pause", "--off", cwd=Path("/usr")).out.startswith("Nothing is paused here.")
+    here = home.mash("pause", "--off", cwd=Path("/usr")).out
+    assert here.startswith("Nothing is paused here.")
+    assert "`mash pause --off --session elsewhere-1` ends it." in " ".join(here.split())
     assert home.mash("pause", "--off", cwd=shop.parent).code == 0
     assert "mash pause --for 2h" in home.mash("pause", "2h").err
 
