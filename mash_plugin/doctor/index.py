@@ -68,7 +68,8 @@ def check_unread(machine: Machine) -> Iterator[Finding]:
         number = sum(agent.count_unread(root) for name, root in roots if name == agent.NAME)
         if number:
             text = f"{counted(number, 'chat')} of {agent.TITLE} in a form that is not read"
-            yield Finding("chats-unread", "note", text, *agent.UNREAD)
+            why, cure = agent.UNREAD
+            yield Finding("chats-unread", "note", text, why, cure)
 
 
 def check_named_folders(machine: Machine) -> Iterator[Finding]:
