@@ -11,6 +11,7 @@ from mash_plugin.agents.hook_event import HookEvent
 from mash_plugin.agents.payload import CHECK_SESSION, CHECK_TEXT, read_payload
 from mash_plugin.chats.project import Project, project_of
 from mash_plugin.chats.switches import is_denied, switched_off
+from mash_plugin.config import MARKER_SWITCHES
 from mash_plugin.daemon import clock
 from mash_plugin.daemon import hook_parts as parts
 from mash_plugin.daemon.hook_call import Hook, HookNode, Undo, shown_as, take_back
@@ -90,6 +91,8 @@ def _prepare(
     if settings.is_internal or is_denied(project, settings.deny):
         return None
     off = switched_off(project)
+    if off.issuperset(MARKER_SWITCHES):  # the same as `deny`: not even its chats are hinted at
+        return None
     may_index = "index" not in off and not is_denied(project, settings.no_index)
     session = _note_session(node, name, event, project, now, may_index=may_index)
     if node.hook_state.pauses.until(parts.pause_targets(project, event.session_id), now):

@@ -118,6 +118,14 @@ def test_a_marker_in_the_repository_only_switches_off(told):
     assert prompt == ""
 
 
+@pytest.mark.parametrize("marker", ["", "off\n", "captrue = off\n"])
+def test_a_project_that_is_off_as_a_whole_is_met_with_silence(told, marker):
+    told.chat("Why is a.py slow?", "earlier", make_repository(told.root / "other-clone"))
+    assert "Why is a.py slow?" in _all(told, "s-0")[0]
+    (told.project / ".mash").write_text(marker)
+    assert _all(told, "s-1") == ("", "", "")
+
+
 def test_denied_and_unindexed_projects_are_not_queued_for_the_index(told):
     path = str(told.root / "t.jsonl")
     for text in ("deny", "no_index"):
