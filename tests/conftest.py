@@ -29,8 +29,10 @@ from tests.support.transcripts import ClaudeTranscript, CodexTranscript, write_r
 settings.register_profile("gate", derandomize=True, database=None, deadline=None)
 settings.load_profile("gate")
 
-# A shell starts what runs in the background with ^C ignored, and every child would inherit that.
+# A shell starts what runs in the background with ^C ignored, and nohup ignores hangups: every child
+# would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 NOW = 1_796_100_000_000
 SHOP = "github.com/acme/shop"
