@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from mash_plugin.config import Settings
 from mash_plugin.errors import InvalidArgument, SharedAuthFailed, SharedNotConfigured, UpgradeNeeded
+from mash_plugin.group.cache import connection_file
 from mash_plugin.group.deadline import within
 from mash_plugin.group.names import Roles, roles_of_login
-from mash_plugin.paths import passwd_home
 from mash_plugin.postgres.dsn import connection_options, missing_driver, parsed, read_dsn_file
 from mash_plugin.store.queries import load
 
@@ -29,15 +29,13 @@ sql: SimpleNamespace = load("session", SQL_FOLDER)
 
 def dsn_file(settings: Settings) -> str:
     """Where the connection string lies. Raises SharedNotConfigured."""
-    if settings.group_dsn_file is None:
+    path = connection_file(settings)
+    if path is None:
         raise SharedNotConfigured(
             "No group is joined: pipe the connection string that you were given into"
             " `mash group join -`."
         )
-    path = settings.group_dsn_file
-    if path.startswith("~/"):
-        path = os.path.join(passwd_home(), path[2:])
-    return os.path.join(os.path.dirname(settings.file), path)
+    return path
 
 
 def open_group(
