@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from mash_plugin.agents.parts import from_parts
+from mash_plugin.agents.parts import HOOKED, from_parts
 
 if TYPE_CHECKING:
     from mash_plugin.agents.claude.files import count_unread as count_unread
@@ -26,15 +26,4 @@ TOOL_PREFIX = "mcp__plugin_mash_mash__"
 STARTS_WITH_PROMPT = False
 """What a start brought may have been compacted away before the first prompt (2.1.332)."""
 
-__getattr__ = from_parts(
-    __name__,
-    {
-        "files_read": "hooks",
-        "parse_event": "hooks",
-        "wrap_context": "hooks",
-        "find_transcripts": "files",
-        "find_session": "files",
-        "count_unread": "files",
-        "open_reader": "transcripts",
-    },
-)
+__getattr__ = from_parts(__name__, HOOKED)

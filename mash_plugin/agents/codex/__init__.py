@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from mash_plugin.agents.parts import from_parts
+from mash_plugin.agents.parts import HOOKED, from_parts
 
 if TYPE_CHECKING:
     from mash_plugin.agents.codex.files import count_unread as count_unread
@@ -29,15 +29,4 @@ TOOL_PREFIX = "mcp__mash__"
 STARTS_WITH_PROMPT = True
 """Resuming a session over the compaction limit starts it twice before its prompt (0.171.0)."""
 
-__getattr__ = from_parts(
-    __name__,
-    {
-        "files_read": "hooks",
-        "parse_event": "hooks",
-        "wrap_context": "hooks",
-        "find_transcripts": "files",
-        "find_session": "files",
-        "count_unread": "files",
-        "open_reader": "transcripts",
-    },
-)
+__getattr__ = from_parts(__name__, HOOKED)

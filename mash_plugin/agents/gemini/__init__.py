@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from mash_plugin.agents.parts import from_parts
+from mash_plugin.agents.parts import READING, from_parts
 
 if TYPE_CHECKING:
     from mash_plugin.agents.gemini.files import count_unread as count_unread
@@ -21,12 +21,4 @@ UNREAD = (
     "gemini --resume NUMBER",
 )
 
-__getattr__ = from_parts(
-    __name__,
-    {
-        "find_transcripts": "files",
-        "find_session": "files",
-        "count_unread": "files",
-        "open_reader": "transcripts",
-    },
-)
+__getattr__ = from_parts(__name__, READING)
