@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mash_plugin.agents import AGENTS
+from mash_plugin.render.rewording import rewording
 
 Json = Mapping[str, Any]
 KINDS = {"decision": "Decision", "preference": "Preference", "fact": "Fact"}
@@ -85,6 +86,19 @@ def scope_name(scope: Json) -> str:
 def short_name(name: str) -> str:
     """The last parts of a path or an identity."""
     return "/".join(name.rstrip("/").split("/")[-2:]) or name
+
+
+def decider(record: Json) -> str:
+    """Whose a decision is; an unconfirmed one is no person's yet, whoever it names."""
+    by = record.get("decided_by")
+    is_claim = by == "person" and record["review"] == "candidate"
+    return DECIDERS[by] if by and not is_claim else ""
+
+
+def reworded(revision: Json, record: Json) -> str:
+    """Why the quotes do not hold the words of a revision, where its person gave it others."""
+    told = rewording(revision, "its owner" if record.get("owner") else "you")
+    return f"{told[:1].upper()}{told[1:]}." if told else ""
 
 
 def standing(record: Json) -> list[tuple[str, str]]:

@@ -158,7 +158,7 @@ def _filters(request: Json) -> Filters:
     return Filters(
         kind=request.get("kind"),
         state=request.get("state"),
-        review=request.get("review"),
+        review=request.get("review", "established" if "decided_by" in request else None),
         decided_by=request.get("decided_by"),
         scope=scope_of(request["scope"]) if "scope" in request else None,
         is_stale=request["stale"],
@@ -213,6 +213,8 @@ def _counts(groups: list[Group], filters: Filters) -> Json:
     for name in FACETS:
         counter: Counter[str] = Counter()
         for group in groups:
+            if name == "decided_by" and group.review == "candidate":
+                continue  # nobody has decided it yet
             if getattr(group, name) is not None and _fits(group, filters, name):
                 counter[getattr(group, name)] += group.records
         told[name] = dict(counter.most_common())
