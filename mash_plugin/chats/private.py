@@ -50,6 +50,8 @@ def repeats_private_text(
     db: Connection, texts: Iterable[str], key: bytes, chat_id: str | None = None
 ) -> bool:
     """Whether a text repeats what stands in a private span of that chat, or of any chat."""
+    if db.one(SQL.has_private_text) is None:
+        return False
     hashes = {h for text in texts for h in shingles(text, key)}
     if not hashes:
         return False

@@ -12,7 +12,7 @@ WHOLE = {"limit": 20, "byte_budget": 32_768}
 
 
 class Serving:
-    """One daemon with a clock of its own in a file."""
+    """One daemon. Calls bring their time along; its workers read it in a file."""
 
     def __init__(self, place: Place) -> None:
         self.place = place
@@ -26,8 +26,9 @@ class Serving:
         return Served(self, number)
 
     def set_clock(self, now: int) -> None:
+        self.now_ms = str(now)
         new = self.clock.with_suffix(".new")
-        new.write_text(str(now))
+        new.write_text(self.now_ms)
         new.replace(self.clock)
 
 
@@ -100,7 +101,8 @@ class Served:
     def ask(self, method: str, params: Json) -> Json:
         """The result of one method, or its error."""
         try:
-            caller = {"agent": "claude-code", "session_id": self.session}
+            now_ms = self.serving.now_ms
+            caller = {"agent": "claude-code", "session_id": self.session, "now_ms": now_ms}
             return client.call(method, params, paths=self.paths, caller=caller, start=False)
         except MashError as error:
             return {"error": error.as_json()}

@@ -181,6 +181,14 @@ SELECT m.message_id, c.chat_id, p.ordinal, m.role, m.author, m.text, m.person_te
 FROM chats AS c JOIN chat_messages AS p USING (chat_no, generation) JOIN messages AS m USING (seq)
 WHERE c.chat_id = :chat_id ORDER BY p.ordinal DESC;
 
+-- name: prompts_newest_first  what the person asked, looking back a bounded way
+SELECT m.message_id, c.chat_id, p.ordinal, m.role, m.author, m.text, m.person_text,
+       m.is_all_typed, m.is_headless, m.sent_at, m.has_private, m.tool_use_ids, m.seq
+FROM chats AS c JOIN chat_messages AS p USING (chat_no, generation) JOIN messages AS m USING (seq)
+WHERE c.chat_id = :chat_id AND p.ordinal >= c.message_count - :look_back AND m.role = 'user'
+  AND (m.author IN ('person', 'inferred') OR (m.author = 'unknown' AND m.is_headless))
+ORDER BY p.ordinal DESC LIMIT :limit;
+
 -- name: messages_before  from an ordinal downwards
 SELECT m.message_id, c.chat_id, p.ordinal, m.role, m.author, m.text, m.person_text,
        m.is_all_typed, m.is_headless, m.sent_at, m.has_private, m.tool_use_ids, m.seq
@@ -207,6 +215,9 @@ SELECT 1 FROM private_shingles AS s JOIN chat_messages AS p USING (seq)
 JOIN chats AS c USING (chat_no, generation)
 WHERE s.hash IN (SELECT value FROM json_each(:hashes))
   AND (:chat_id IS NULL OR c.chat_id = :chat_id) LIMIT 1;
+
+-- name: has_private_text  whether anything private is known of at all
+SELECT 1 FROM private_shingles LIMIT 1;
 
 -- name: words_from  words of the index that begin so, and how many messages hold each
 SELECT term, doc FROM messages_vocab WHERE term >= :first AND term < :end LIMIT :limit;
