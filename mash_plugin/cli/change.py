@@ -1,5 +1,6 @@
 """What the person does to records with their own hand; every command shows it first and asks."""
 
+import os
 import sys
 from typing import Any
 
@@ -20,6 +21,7 @@ DONE_WORDS = {
     "forget": "Forgotten",
     "undo": "Brought back",
 }
+IN_A_TERMINAL = {"edit": " (--statement TEXT does without an editor)"}
 OLD_BACKUPS = "Backups made before now still hold it: `mash backup rewrite` removes it there."
 Json = dict[str, Any]
 
@@ -44,7 +46,8 @@ def establish(record_id: str) -> None:
 def edit(record_id: str, statement: str | None) -> None:
     """Change the wording of a record; its citations and its standing stay.
 
-    Opens $EDITOR, or takes the wording from --statement.
+    Opens $EDITOR, or takes the wording from --statement. `mash record` then says that you
+    reworded it, for its quotes are what the earlier wording rests on.
     """
     _require_terminal()
     told = _ask("edit", id=plain(record_id))
@@ -61,7 +64,7 @@ def edit(record_id: str, statement: str | None) -> None:
 @click.command()
 @click.argument("record_id", metavar="[ID]", required=False)
 @click.option("--chat", metavar="ID", help="All that the session of this chat saved.")
-@click.option("--session", metavar="ID", help="All that this session saved.")
+@click.option("--session", metavar="ID", help="All that this session saved; or `newest`.")
 def withdraw(record_id: str | None, chat: str | None, session: str | None) -> None:
     """Take a record out of force, or take back all that one session saved.
 
@@ -121,7 +124,8 @@ def _require_terminal() -> None:
     if not sys.stdin.isatty():
         raise click.UsageError(
             f"`{context.command_path}` acts on your own word alone: run it in a terminal of your"
-            " own, where it can ask you. Agents use the tool `record` with your words as evidence.",
+            f" own, where it can ask you{IN_A_TERMINAL.get(str(context.info_name), '')}. Agents use"
+            " the tool `record` with your words as evidence.",
             context,
         )
     refuse_in_session(f"`{context.command_path}` acts on your own word alone")
@@ -162,13 +166,19 @@ def _confirm(question: str) -> None:
 
 def _edited(statement: str) -> str | None:
     """What the person's editor made of it; None when it saved nothing."""
+    if not (os.environ.get("VISUAL") or os.environ.get("EDITOR")):
+        raise click.ClickException(
+            "No editor is named in EDITOR. Give the new wording with --statement TEXT, or set"
+            " EDITOR."
+        )
+    click.echo("Your editor opens; --statement TEXT would do without it.", err=True)
     try:
         return click.edit(statement + "\n", extension=".txt")
     except click.ClickException as error:
         editor = error.format_message().partition(":")[0]
         raise click.ClickException(
             f"The editor {editor!r} could not be started, or failed. Name another one in EDITOR, or"
-            " give --statement."
+            " give the new wording with --statement TEXT."
         ) from None
 
 

@@ -10,6 +10,8 @@ import orjson
 from mash_plugin.cli.asking import plain
 from mash_plugin.cli.record_words import place, standing, state_words
 from mash_plugin.cli.tables import lines_of, print_table
+from mash_plugin.errors import NotFound
+from mash_plugin.render.rewording import rewording
 from mash_plugin.render.text import clean, local_date
 
 AUTHOR_WORDS = {
@@ -67,7 +69,7 @@ def record_rows(one: Json) -> list[tuple[str, str]]:
         *([("Published by", _owner(one))] if "node_id" in one else []),
         ("Standing", standing(one)),
         ("Holds in", place(one["scope"])),
-        ("Recorded", f"{local_date(one['recorded_at'])} by {clean(one['recorded_by'])}"),
+        *_recorded(one),
     ]
     lists = ("alternatives", "consequences", "conditions")
     rows += [(name.capitalize(), lines_of(*one[name])) for name in lists if one.get(name)]
@@ -79,6 +81,14 @@ def record_rows(one: Json) -> list[tuple[str, str]]:
     if one["confirmations"]:
         rows.append(("Confirmed", f"{one['confirmations']} times"))
     return rows
+
+
+def _recorded(one: Json) -> list[tuple[str, str]]:
+    """When it came to be as it is, and whose wording it has: those may be of two revisions."""
+    at, by = local_date(one["recorded_at"]), clean(one["recorded_by"])
+    if one["revision"] == 1:
+        return [("Recorded", f"{at} by {by}")]
+    return [("Changed", f"{at}, revision {one['revision']}"), ("Worded by", by)]
 
 
 def _owner(one: Json) -> str:
@@ -119,7 +129,13 @@ def _copy_page(node_id: str, **request: object) -> Json:
     from mash_plugin import client
 
     asked = {"node_id": node_id, "history": True, **request}
-    return client.call("get_record", asked)
+    try:
+        return client.call("get_record", asked)
+    except NotFound:
+        raise click.ClickException(
+            f"Node {node_id!r} has published no record {request['id']!r} to your group. Both IDs"
+            " are needed whole, as `mash records --shared` shows them; or its owner removed it."
+        ) from None
 
 
 def _revision_rows(
@@ -137,6 +153,8 @@ def _revision_rows(
             body["statement"],
         ),
     )
+    if told := rewording(revision, "you" if person == "the person" else person):
+        yield "  wording", clean(told)
     is_same = revision["evidence"] == above["evidence"]
     if revision["evidence"] and is_same:
         yield "  evidence", f"as for revision {above['revision']}"

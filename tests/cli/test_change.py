@@ -45,6 +45,7 @@ def test_without_a_terminal_nothing_is_done_and_the_advice_is_one_line(told: Hom
         assert (done.code, done.out) == (2, ""), command
         (line,) = done.err.splitlines()
         assert "in a terminal of your own" in line
+        assert ("--statement TEXT" in line) == (command[0] == "edit")
     assert newest(told, made)["revision"] == 1
 
 
@@ -115,11 +116,21 @@ def test_a_wording_is_changed_in_the_editor_or_on_the_command_line(
     code, shown = on_a_terminal(told, "y\n", *with_editor)  # there is nothing left to replace
     assert (code, "Nothing was changed." in shown) == (1, True)
     code, shown = on_a_terminal(told, "", "env", "EDITOR=no-such-editor", "mash", "edit", made)
-    assert (code, "or give --statement" in shown) == (1, True)
+    assert (code, "with --statement TEXT" in shown) == (1, True)
+    code, shown = on_a_terminal(
+        told, "", "env", "-u", "EDITOR", "-u", "VISUAL", "mash", "edit", made
+    )
+    assert (code, "with --statement TEXT" in " ".join(shown.split())) == (1, True)
     code, shown = on_a_terminal(told, "y\n", "mash", "edit", made, "--statement", "Typst it is.")
     assert code == 0, shown
     assert state_of(told, made)["statement"] == "Typst it is."
     assert len(newest(told, made)["evidence"]) == 1  # type: ignore[arg-type]
+    page = told.mash("record", made).out
+    assert page.count("reworded by you: the quotes are what an earlier wording rests on") == 2
+    on_a_terminal(told, "y\n", "mash", "withdraw", made)
+    lines = [" ".join(line.split()) for line in told.mash("record", made).out.splitlines()]
+    assert "Worded by the person at the terminal" in lines  # whose wording, not who withdrew it
+    assert any(line.startswith("Changed") and line.endswith("revision 4") for line in lines)
 
 
 def test_a_record_is_withdrawn_and_forgotten_for_good(told: Home) -> None:
@@ -163,14 +174,18 @@ def test_withdraw_takes_one_thing_at_a_time(told: Home) -> None:
         assert "--chat or --session" in done.err
 
 
-@pytest.mark.parametrize("which", ["--session", "--chat"])
+@pytest.mark.parametrize("which", ["--session", "--chat", "newest"])
 def test_all_that_a_session_saved_is_listed_and_taken_back(fresh: Home, which: str) -> None:
     begin(fresh)
     bad = save(fresh, "established", "Use the mirror of a stranger.")
     kept = save(fresh, "candidate", "Letters may follow.")
     on_a_terminal(fresh, "y\n", "mash", "establish", kept)
-    name = SESSION[:8] if which == "--session" else f"claude-code-{SESSION}"
-    command = ("mash", "withdraw", which, name)
+    arguments = {
+        "--session": ("--session", SESSION[:8]),
+        "--chat": ("--chat", f"claude-code-{SESSION}"),
+        "newest": ("--session", "newest"),
+    }
+    command = ("mash", "withdraw", *arguments[which])
     code, shown = on_a_terminal(fresh, "n\n", *command)
     assert code == 1
     assert f"Session {SESSION} saved:" in shown

@@ -267,6 +267,7 @@ def test_the_terminal_shows_whose_word_each_record_is(nodes: Nodes) -> None:
     unknown = nodes.carol.mash("record", "r1", "--node", node)
     assert unknown.returncode == 1
     assert "has published no record 'r1'" in unknown.stderr
+    assert "mash records --shared" in unknown.stderr
 
 
 def _pages_of(member: Member) -> list[list[Json]]:
