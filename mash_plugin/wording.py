@@ -16,6 +16,9 @@ TOOLS = (
 )
 SKILLS = ("remember", "recall", "forget", "review-chat")
 
+NEWEST = "newest"
+"""The session that did something last, wherever a command takes a session's ID."""
+
 OCCASIONS = (
     "states a lasting preference",
     "makes or confirms a decision",

@@ -50,7 +50,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     ),
     "withdraw": (
         ("mash withdraw 820c36910f12", "one record"),
-        ("mash withdraw --session SESSION_ID", "all that a session saved"),
+        ("mash withdraw --session newest", "all that the last session saved"),
     ),
     "forget-record": (("mash forget-record 820c36910f12", "asks, then removes it for good"),),
     "undo": (

@@ -28,19 +28,20 @@ Json = dict[str, Any]
 
 
 @click.command("explain-prompt")
-@click.argument("text")
+@click.argument("text", nargs=-1, required=True, metavar="TEXT...")
 @click.option("--previous", metavar="TEXT", help="What the agent had said just before.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def explain_prompt(text: str, previous: str | None, as_json: bool) -> int:
+def explain_prompt(text: tuple[str, ...], previous: str | None, as_json: bool) -> int:
     """Tell whether TEXT, typed by a person, would bring the note to save it, and why.
 
     TEXT may be - for standard input. A sentence counts when its strongest cue and all signs and
     vetoes add up to 4.
     """
-    if text == "-":
-        text = sys.stdin.buffer.read().decode("utf-8", "replace")
+    prompt = " ".join(text)
+    if prompt == "-":
+        prompt = sys.stdin.buffer.read().decode("utf-8", "replace")
     # Masked before it is read: sentences are shown in lower case, where no credential is known.
-    verdict = judge(mask(plain(text)), mask(plain(previous)) if previous else None)
+    verdict = judge(mask(plain(prompt)), mask(plain(previous)) if previous else None)
     if as_json:
         click.echo(orjson.dumps(_as_json(verdict)).decode())
     else:

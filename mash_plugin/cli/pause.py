@@ -38,7 +38,7 @@ class Length(click.ParamType[int]):
 
 @click.command()
 @click.option("--project", is_flag=True, help="The whole project of this folder, in all clones.")
-@click.option("--session", metavar="ID", help="This session; else the newest one here.")
+@click.option("--session", metavar="ID", help="This session, or `newest`; else the newest here.")
 @click.option("--for", "length", type=Length(), metavar="TIME", help="So long (30m, 2h, 3d).")
 @click.option("--off", is_flag=True, help="End what is paused here.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")

@@ -16,12 +16,12 @@ from mash_plugin.store.operations import identity_of
 from mash_plugin.store.pauses import FOR_EVER
 from mash_plugin.store.records import count_live, other_owners
 from mash_plugin.store.session_rows import find_sessions
+from mash_plugin.wording import NEWEST
 
 if TYPE_CHECKING:
     from mash_plugin.daemon.node import Node
     from mash_plugin.daemon.requests import Requests
 
-NEWEST = "newest"
 CANDIDATES = 9
 """Sessions that a person is asked to choose from."""
 LOOKED_AT = 256
@@ -123,6 +123,8 @@ def _meant(
     node: "Node", session_id: str | None, project: Project | None, cwd: str | None, now: int
 ) -> list[Json]:
     """The sessions of this name; without one of this project, else below this folder."""
+    if session_id == NEWEST:
+        return _find(node, None, None, now)[:1]
     if session_id:
         return _find(node, session_id, project.place if project else None, now)
     if project and (found := _find(node, None, project.place, now)):

@@ -16,6 +16,7 @@ from mash_plugin.store.operations import identity_of
 from mash_plugin.store.provenance import (
     OfSession,
     list_saved,
+    newest_session,
     of_session,
     records_of_session,
     sessions_from,
@@ -23,6 +24,7 @@ from mash_plugin.store.provenance import (
 )
 from mash_plugin.store.records import Head, get_head, load_head, load_revision, replacements
 from mash_plugin.store.sqlite import Connection
+from mash_plugin.wording import NEWEST
 
 Json = dict[str, Any]
 
@@ -77,7 +79,7 @@ def withdraw_session(call: Call, request: Json) -> Json:
 
 
 def _session(call: Call, db: Connection, request: Json) -> str:
-    """The session that is meant, by its ID, the beginning of it, or its chat."""
+    """The session that is meant, by its ID, the beginning of it, or its chat; or the newest."""
     if ("session_id" in request) == ("chat_id" in request):
         raise InvalidArgument("Give either a session or a chat.")
     if "chat_id" in request:
@@ -90,6 +92,11 @@ def _session(call: Call, db: Connection, request: Json) -> str:
             )
         return chat.session_id
     start: str = request["session_id"]
+    if start == NEWEST:
+        newest = newest_session(db)
+        if newest is None:
+            raise NotFound("No session has saved anything yet.")
+        return newest
     found = sessions_from(db, start, NAMED + 1)
     if len(start) < SHORTEST_START and start not in found:
         raise InvalidArgument(

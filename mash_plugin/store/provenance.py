@@ -33,6 +33,12 @@ def sessions_from(db: Connection, start: str, count: int) -> list[str]:
     return [row[0] for row in db.all(_SQL.sessions_from, {"start": start, "count": count})]
 
 
+def newest_session(db: Connection) -> str | None:
+    """The session that saved or hid something last."""
+    row = db.one(_SQL.newest_session)
+    return str(row[0]) if row else None
+
+
 def list_saved(db: Connection, record_id: str) -> list[Saved]:
     """Who saved each revision, in their order."""
     return [Saved(*row) for row in db.all(_SQL.list_saved, {"record_id": record_id})]

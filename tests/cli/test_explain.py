@@ -30,6 +30,10 @@ def test_it_names_the_rule_and_the_words_that_bring_the_note():
     assert "from now on" in told
 
 
+def test_words_without_quotes_are_one_prompt():
+    assert explained("from", "now", "on", "use", "tabs") == explained("from now on use tabs")
+
+
 def test_it_shows_what_speaks_against_a_cue():
     told = explained("This time let's use the mock")
     assert told.startswith("No note is given.")

@@ -156,6 +156,19 @@ def test_an_agents_shell_names_its_session_and_off_ends_the_pause(home: Home, sh
     assert home.run("mash", "pause", "--off", env=own).out.startswith("Nothing is paused here.")
 
 
+def test_the_newest_session_is_named_so_wherever_it_ran(home: Home, shop: Path) -> None:
+    assert wish(home, shop, "n-1")
+    home.move_clock(0.1)
+    assert wish(home, shop, "n-2")
+    newest = ("--session", "newest")
+    elsewhere = Path("/usr")
+    assert home.mash("pause", *newest, cwd=elsewhere).out.startswith("Paused session n-2 of ")
+    assert home.mash("pause", "--off", *newest, cwd=elsewhere).out == (
+        "No longer paused: session n-2.\n"
+    )
+    assert "n-2" in home.mash("status", *newest).out
+
+
 def test_a_project_is_paused_for_all_its_sessions(home: Home, shop: Path, tmp_path: Path) -> None:
     other = write_repository(tmp_path / "other", None)
     done = home.mash("pause", "--project", "--json", cwd=shop)

@@ -7,6 +7,15 @@ SELECT session_id FROM (
   UNION SELECT session_id FROM links UNION SELECT hidden_by FROM records)
 WHERE substr(session_id, 1, length(:start)) = :start ORDER BY session_id LIMIT :count;
 
+-- name: newest_session
+-- The one that saved or hid anything last.
+SELECT session_id FROM (
+  SELECT session_id, recorded_at AS at FROM revisions
+  UNION ALL SELECT session_id, confirmed_at FROM confirmations
+  UNION ALL SELECT session_id, recorded_at FROM links
+  UNION ALL SELECT hidden_by, hidden_at FROM records)
+WHERE session_id IS NOT NULL ORDER BY at DESC, session_id LIMIT 1;
+
 -- name: list_saved
 -- Who saved each revision of a record, the first one first.
 SELECT revision, session_id, origin FROM revisions WHERE record_id = :record_id ORDER BY revision;
