@@ -5,7 +5,7 @@ from typing import Any
 import click
 import orjson
 
-from mash_plugin.cli.consent import require_yes
+from mash_plugin.cli.consent import refuse_in_session, require_yes
 from mash_plugin.cli.record_words import state_words
 from mash_plugin.errors import InvalidArgument
 from mash_plugin.render.text import clean, local_date, shorten
@@ -30,6 +30,8 @@ def forget(chat_id: str, yes: bool, as_json: bool, dry_run: bool) -> int:
     from mash_plugin import client
     from mash_plugin.cli.chat_names import whole_chat_id
 
+    if not dry_run:
+        refuse_in_session("Forgetting a chat cannot be undone")
     chat_id = whole_chat_id(chat_id)
     found = client.call("forget_chat", {"id": chat_id, "dry_run": True}, timeout_s=WAIT_S)
     if dry_run and as_json:

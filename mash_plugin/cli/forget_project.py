@@ -6,6 +6,7 @@ from typing import Any
 import click
 import orjson
 
+from mash_plugin.cli.consent import refuse_in_session
 from mash_plugin.cli.forget import WAIT_S, ask_to_forget, show_records, tell_left
 from mash_plugin.errors import InvalidArgument
 from mash_plugin.render.text import clean, shorten
@@ -33,6 +34,8 @@ def forget_project(
     """
     from mash_plugin import client
 
+    if not dry_run:
+        refuse_in_session("Forgetting a project cannot be undone")
     named = _named(project)
     found = client.call("forget_project", {**named, "dry_run": True}, timeout_s=WAIT_S)
     if keep_records:

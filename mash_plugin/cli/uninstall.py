@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from mash_plugin.agents.plugin import PLUGIN_ID
-from mash_plugin.cli.consent import require_yes
+from mash_plugin.cli.consent import refuse_in_session, require_yes
 from mash_plugin.cli.removal import (
     InAgent,
     command_links,
@@ -42,6 +42,8 @@ def uninstall(data: bool, dry_run: bool, yes: bool) -> int:
 
     paths = find_paths(os.environ)
     refuse_sandbox()
+    if data and not dry_run:
+        refuse_in_session("--data removes your memory for good")
     agents = find_in_agents(paths)
     if dry_run or not yes:
         _tell_plan(paths, agents, data=data)

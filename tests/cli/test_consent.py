@@ -33,3 +33,23 @@ def test_an_answer_that_is_neither_yes_nor_no_is_asked_for_again(fresh: Home) ->
     code, shown = at_terminal(command, fresh.environment, fresh.home, ["sure\n", "n\n"])
     assert (code, "Please answer y or n." in shown) == (1, True)
     assert "Error" not in shown
+
+
+@pytest.mark.parametrize("variable", ["CLAUDECODE", "CODEX_THREAD_ID"])
+def test_no_agent_forgets_for_good_in_its_session_even_with_yes(home: Home, variable: str) -> None:
+    for command in (
+        ["forget-project", ".", "--yes"],
+        ["forget", "claude-code-0f8fad5b", "--yes"],
+        ["uninstall", "--data", "--yes"],
+    ):
+        done = home.run("mash", *command, env={variable: "1"})
+        assert (done.code, done.out) == (2, ""), command
+        assert f"this is an agent's session ({variable} is set)" in done.err
+    assert home.mash("status").code == 0
+
+
+def test_an_agent_may_look_at_what_would_go(home: Home) -> None:
+    for command in (["forget-project", ".", "--dry-run"], ["uninstall", "--data", "--dry-run"]):
+        done = home.run("mash", *command, env={"CLAUDECODE": "1"})
+        assert "agent's session" not in done.err
+        assert done.code != 2
