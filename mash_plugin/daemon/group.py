@@ -1,51 +1,85 @@
-"""The group's part of the background work: copies are fetched in a thread of their own, since a
-server that hangs must hold up neither a hook nor the index."""
+"""What is asked of the daemon about the group: what waits for it, to send it now, how it does."""
 
-import os
-import threading
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from mash_plugin.daemon.clock import now_ms
-from mash_plugin.daemon.log import Log
-from mash_plugin.daemon.node import Node
-from mash_plugin.errors import MashError
-from mash_plugin.memory.call import Caller
+from mash_plugin.daemon.requests import Requests
+from mash_plugin.errors import MashError, SharedNotConfigured
+from mash_plugin.store import publication
 
+if TYPE_CHECKING:
+    from mash_plugin.daemon.node import Node
+
+SHOWN = 20
 Json = dict[str, Any]
 
 
-class GroupFetcher:
-    """Owns the thread that fetches, for as long as there is something to fetch."""
+def publish_now(requests: Requests, params: Mapping[str, Any]) -> Json:
+    """Publish what waits at once; `publication_status` tells when the attempt has ended."""
+    if requests.open_node().settings({}).group_dsn_file is None:
+        raise SharedNotConfigured("No group is joined: there is nobody to publish to.")
+    publishing = requests.start_workers().publishing()
+    number = publishing.ask(take_over=params.get("take_over") is True, again=True)
+    return {"attempt": number}
 
-    def __init__(self, node: Node, log: Log) -> None:
-        self._node = node
-        self._log = log
-        self._thread: threading.Thread | None = None
 
-    def look_after(self) -> None:
-        """Fetch what is wanted; remove everything where nothing is to be recalled of a group."""
-        settings = self._node.settings({})
-        if not settings.group_recall or settings.group_dsn_file is None:
-            if os.path.isdir(self._node.paths.group):
-                self._node.group_copies().clear()
-            return
-        if self._thread is None or not self._thread.is_alive():
-            self._thread = threading.Thread(target=self._fetch, name="group-copies", daemon=True)
-            self._thread.start()
+def publication_status(requests: Requests, _params: Mapping[str, Any]) -> Json:
+    """What waits for the group, what stays here and why, and how the last attempts went."""
+    from mash_plugin.group.publication import settings_of
 
-    def _fetch(self) -> None:
-        now = now_ms()
-        try:
-            self._node.group_copies().refresh(
-                self._node.settings({}), os.environ, now, self._left_out(now)
-            )
-        except MashError as error:
-            self._log.write("background", work="group-copies", failure=error.code)
-        except Exception as error:  # the thread's boundary: the next attempt must go on
-            self._log.write("background", work="group-copies", failure=type(error).__name__)
+    node = requests.open_node()
+    settings = node.settings({})
+    with node.store.reading() as db:
+        joined = publication.membership(db)
+        backlog = publication.backlog(db)
+        refused = publication.refused(db, SHOWN)
+        node_id = publication.node_id(db)
+    is_on = settings.group_dsn_file is not None
+    state = requests.start_workers().publishing().state() if is_on else {}
+    return {
+        "configured": is_on,
+        "node_id": node_id,
+        "publishes": settings_of(settings),
+        **backlog._asdict(),
+        "refused": [{"id": record_id, "why": why} for record_id, why in refused],
+        "last_published_at": (joined.published_at or None) if joined else None,
+        **state,
+    }
 
-    def _left_out(self, now: int) -> "Any":  # noqa: ANN401
-        from mash_plugin.memory.denied import Denied
 
-        denied = Denied(self._node.call(Caller(), now, {}), "recall")
-        return lambda identity: denied.has_scope("repository", identity)
+def view_group(requests: Requests, params: Mapping[str, Any]) -> Json:
+    """For the dashboard: the server's word, the outbox and the copies here of the joined group.
+
+    `problem` says why its server tells nothing now.
+    """
+    node, now = requests.open_node(), now_ms()
+    settings = node.settings({})
+    told: Json = {
+        "now": now,
+        "is_joined": settings.group_dsn_file is not None,
+        "publish": settings.group_publish,
+        "recall": settings.group_recall,
+    }
+    if not told["is_joined"]:
+        return told
+    told |= {"server": None, "problem": None}
+    try:
+        from mash_plugin.group.overview import overview
+
+        told["server"] = requests.kept_group().ask(settings, overview)
+    except MashError as error:
+        told["problem"] = error.as_json()
+    return told | {"outbox": publication_status(requests, params), "copies": _copies(node)}
+
+
+def _copies(node: "Node") -> Json:
+    copies = node.group_copies()
+    problem = copies.problem
+    return {
+        "kept": [
+            {"identity": one.identity, "read_at": one.read_at, "records": one.records}
+            for one in copies.kept()
+        ],
+        "problem": problem._asdict() if problem else None,
+    }

@@ -53,6 +53,8 @@ COMMANDS = {
     "view_graph": ("mash_plugin.memory.browse", "view_graph"),
     "view_chats": ("mash_plugin.daemon.browse", "view_chats"),
     "view_chat": ("mash_plugin.daemon.browse", "view_chat"),
+    "view_sessions": ("mash_plugin.daemon.showings", "view_sessions"),
+    "view_session": ("mash_plugin.daemon.showings", "view_session"),
 }
 """name → module and function(call, params): what the person's own commands ask."""
 OWN = {
@@ -78,11 +80,11 @@ OWN = {
     "pause": ("mash_plugin.daemon.sessions", "pause"),
     "status_line": ("mash_plugin.daemon.sessions", "status_line"),
     "explain_recall": ("mash_plugin.daemon.explain", "explain_recall"),
-    "publish_now": ("mash_plugin.daemon.publication", "publish_now"),
-    "publication_status": ("mash_plugin.daemon.publication", "publication_status"),
+    "publish_now": ("mash_plugin.daemon.group", "publish_now"),
+    "publication_status": ("mash_plugin.daemon.group", "publication_status"),
     "view_version": ("mash_plugin.daemon.health", "view_version"),
     "view_health": ("mash_plugin.daemon.health", "view_health"),
-    "view_group": ("mash_plugin.daemon.group_view", "view_group"),
+    "view_group": ("mash_plugin.daemon.group", "view_group"),
 }
 """name → module and function(requests, params): what is asked of the daemon itself."""
 PERSONS_ALONE = (

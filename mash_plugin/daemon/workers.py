@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from mash_plugin.chats.report import IndexReport, Progress
 from mash_plugin.daemon.clock import now_ms
-from mash_plugin.daemon.group import GroupFetcher
+from mash_plugin.daemon.fetching import Fetching
 from mash_plugin.daemon.log import Log
 from mash_plugin.daemon.node import Node
 from mash_plugin.errors import MashError
@@ -100,7 +100,7 @@ class Workers:
         )
         self._bridge: Bridge | None = None
         self._publishing: Publishing | None = None
-        self._group = GroupFetcher(node, log)
+        self._fetching = Fetching(node, log)
         self._has_forgotten = False
         self._regular: tuple[tuple[str, float, Callable[[], None]], ...] = (
             ("purge", PURGE_EVERY_S, self._purge),  # before the backup, which would keep the text
@@ -292,7 +292,7 @@ class Workers:
             self.publishing()
         elif settings.problem is None:  # a file that cannot be read tells of no leaving
             self._leave_group()
-        self._group.look_after()
+        self._fetching.look_after()
 
     def _leave_group(self) -> None:
         """Note changes for a group no longer, once it was left."""

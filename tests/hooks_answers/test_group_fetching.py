@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mash_plugin.daemon.group import GroupFetcher
+from mash_plugin.daemon.fetching import Fetching
 from mash_plugin.daemon.log import Log
 from mash_plugin.errors import SharedUnavailable
 from mash_plugin.group import fetch as fetching
@@ -47,9 +47,9 @@ def fetcher(desk, monkeypatch):
     home = desk.root / "mash"
     (home / "group.dsn").write_text("host=/nowhere user=mash_team_m_bob")
     (home / "config.toml").write_text(ON)
-    monkeypatch.setattr("mash_plugin.daemon.group.now_ms", lambda: desk.now)
+    monkeypatch.setattr("mash_plugin.daemon.fetching.now_ms", lambda: desk.now)
     log = Log(str(desk.root / "daemon.log"))
-    found = GroupFetcher(desk.node, log)
+    found = Fetching(desk.node, log)
     yield found
     eventually(lambda: not is_fetching(found), "the thread ends")
 
