@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from mash_plugin.agents import AGENTS, own_root
+from mash_plugin.agents import AGENTS, HOOKED, own_root
 from mash_plugin.agents.plugin import find_command, user_home
 from mash_plugin.errors import InvalidArgument
 from mash_plugin.file_writing import replace_file
@@ -58,8 +58,9 @@ def unseen_roots(environ: Mapping[str, str]) -> dict[str, str]:
     for agent in AGENTS.values():
         root = own_root(agent, environ, str(user_home(environ)))
         own = os.path.join(passwd_home(), agent.HOME_FOLDER)
-        is_seen = find_command(agent.COMMAND, environ) is not None or os.path.isdir(root)
-        is_seen = is_seen and not may_be_brought(root)
+        # The folder of an agent that is set up here is made later; any other has chats or has none.
+        is_due = agent.NAME in HOOKED and find_command(agent.COMMAND, environ) is not None
+        is_seen = (is_due or os.path.isdir(root)) and not may_be_brought(root)
         if is_seen and os.path.realpath(root) != os.path.realpath(own):
             roots[agent.ROOTS_KEY] = _noted(os.path.abspath(root))
     return roots

@@ -212,11 +212,16 @@ def test_transcript_roots_are_noted_beside_the_persons_own_settings(home: Home) 
     assert text.startswith("# mine\n[records]\ncapture = false # for now\n")
     chats = tomllib.loads(text)["chats"]
     assert chats["keep_days"] == 90
-    assert chats["roots"] == {
-        "claude": [str(home.claude)],
-        "codex": [str(home.codex)],
-        "gemini": [str(home.home / ".gemini")],
-    }
+    assert chats["roots"] == {"claude": [str(home.claude)], "codex": [str(home.codex)]}
+
+
+def test_an_agent_that_is_only_read_is_named_and_noted_once_it_has_a_folder(home: Home) -> None:
+    options = ("--dry-run", "--no-agents", "--no-index")
+    assert "gemini" not in home.mash("init", *options).out.lower()
+    (home.home / ".gemini").mkdir()
+    told = home.mash("init", *options).out
+    assert "Gemini CLI: no chats yet; nothing is installed into it" in told
+    assert f"{home.home / '.gemini'} among the folders of your chats" in told
 
 
 def test_a_broken_configuration_is_told_in_one_line_before_anything_is_done(home: Home) -> None:

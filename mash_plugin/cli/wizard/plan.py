@@ -106,8 +106,10 @@ def _found_lines(plan: Plan, choices: Choices) -> Iterator[str]:
             yield f"{host.TITLE}: {chats}; its command is not on PATH, so it is left out"
         else:
             yield f"{host.TITLE} ({place.client}): {chats}"
+    unseen = unseen_roots(os.environ)
     for name in AGENTS.keys() - HOOKED.keys():
-        if (found := plan.chats.get(name)) and found.count:
+        found = plan.chats.get(name, Chats())
+        if found.count or AGENTS[name].ROOTS_KEY in unseen:
             yield f"{AGENTS[name].TITLE}: {found.words()}; nothing is installed into it"
 
 
