@@ -58,11 +58,14 @@ def recall(
     given: Json = {k: v for k, v in request.items() if v}
     told = client.call("explain_recall", given | ({"group": True} if group else {}))
     shown = [one for one in told["records"] if one["outcome"] == "shown"]
+    personal = told["personal"] or {"records": [], "is_shown": False}
     theirs = told["group"]["records"] if told["group"] else []
+    is_any = bool(shown or theirs or (personal["is_shown"] and personal["records"]))
     if as_json:
         click.echo(orjson.dumps(told).decode())
-        return 0 if shown or theirs else 1
+        return 0 if is_any else 1
     _print_shown(told, shown, explain)
+    _print_personal(personal)
     if told["group"]:
         _print_group(told["group"])
     if explain:
@@ -71,7 +74,7 @@ def recall(
             click.echo("There are older records too: only the newest 256 are looked at.", err=True)
     for why in told["off"]:
         click.echo(f"But hooks show none of them: {lines_of(why)}.", err=True)
-    return 0 if shown or theirs else 1
+    return 0 if is_any else 1
 
 
 def why_shown(one: Json) -> str:
@@ -92,7 +95,7 @@ def why_shown(one: Json) -> str:
 def _print_shown(told: Json, shown: list[Json], explain: bool) -> None:
     lead = LIKE[told["like"]].format_map(told)
     if not shown:
-        click.echo("An agent is shown no record of your own here.", err=True)
+        click.echo("An agent is shown no record of your own for this project.", err=True)
         return
     if explain:
         click.echo(fill(f"{lines_of(lead)}, at most {told['limit']}:", line_width()))
@@ -106,8 +109,27 @@ def _print_shown(told: Json, shown: list[Json], explain: bool) -> None:
     print_table(rows, ("", "ID", "Record"))
 
 
+def _print_personal(personal: Json) -> None:
+    """What holds in every project comes with its start, where the person wanted that."""
+    if not personal["records"]:
+        return
+    if not personal["is_shown"]:
+        click.echo(
+            "Not your personal preferences: [recall] personal_at_start is off, so agents are given"
+            " them only where they ask with include_personal.",
+            err=True,
+        )
+        return
+    click.echo("\nPersonal, in every project:")
+    ids = short_ids([one["id"] for one in personal["records"]])
+    rows = [
+        (ids[one["id"]], lines_of(one["statement"], kind_words(one))) for one in personal["records"]
+    ]
+    print_table(rows, ("ID", "Record"))
+
+
 def _print_group(group: Json) -> None:
-    """Those of others, under their names; `mash show` knows only one's own."""
+    """Those of others, under their names."""
     if "note" in group:
         click.echo(f"Of the group: {group['note']}", err=True)
     elif not group["records"]:
@@ -121,6 +143,7 @@ def _print_group(group: Json) -> None:
         said = {k: v for k, v in one.items() if k not in ("owner", "node_id")}
         rows.append((clean(one["owner"]), lines_of(one["statement"], kind_words(said))))
     print_table(rows, ("From", "Record"))
+    click.echo("`mash records --shared` has their IDs.", err=True)
 
 
 def _standing(one: Json, told: Json) -> Iterator[str]:

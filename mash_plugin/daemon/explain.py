@@ -35,7 +35,8 @@ def explain_recall(requests: "Requests", params: Mapping[str, Any]) -> Json:
     cwd = some_text(params, "cwd") or ""
     project = project_of(cwd)
     if project is None:
-        raise InvalidArgument(f"{cwd[:200]} is no project: nothing is recalled there.")
+        what = "nothing but personal preferences" if call.settings.personal_at_start else "nothing"
+        raise InvalidArgument(f"{cwd[:200]} is no project: {what} is recalled there.")
     for scope in parts.project_scopes(project):
         Denied(call).refuse_scope(scope)
     file, query = _file(project, cwd, some_text(params, "file")), some_text(params, "query")
@@ -49,6 +50,7 @@ def explain_recall(requests: "Requests", params: Mapping[str, Any]) -> Json:
         "file": file,
         "query": query,
         "branch_files": branch,
+        "personal": _personal(call) if ask.is_hook and file is None else None,
         "off": _off(call, project, is_file=ask.is_hook and file is not None),
         "group": None if file else _of_group(call, project, ask, params.get("group") is True),
         **told,
@@ -86,6 +88,14 @@ def _of_group(call: Call, project: Project, ask: Ask, is_asked: bool) -> Json | 
         return {"records": items, "read_at": read_at, "now": call.now} if items else None
     part, items = group_part(call, project.identity, ask.terms, None)
     return {**filled(part, items, TOOL_BYTES), "now": call.now}
+
+
+def _personal(call: Call) -> Json:
+    """The preferences for all projects that a start adds, and whether it may."""
+    found = parts.personal_preferences(call)
+    text = context.session_start([], found, [], "", "")
+    shown = [one for one in found if one["id"] in text]
+    return {"records": shown, "is_shown": call.settings.personal_at_start}
 
 
 def _mark_cut_lines(records: list[Json], file: str | None) -> None:

@@ -131,16 +131,14 @@ def changed_records(
 
 def personal_records(call: Call) -> Part[Records]:
     """Established preferences of the person, where they were asked for."""
+    return Part(lambda: personal_preferences(call))
 
-    def work() -> Records:
-        found = recall_for_hook(
-            call, Ask([Scope("personal")], SELECT_LIMIT, SELECT_BYTES, is_hook=True)
-        )
-        return [r for r in found if r["kind"] == "preference" and r["status"] == "current"][
-            :PERSONAL
-        ]
 
-    return Part(work)
+def personal_preferences(call: Call) -> Records:
+    """As many as a start has room for."""
+    ask = Ask([Scope("personal")], SELECT_LIMIT, SELECT_BYTES, is_hook=True)
+    found = recall_for_hook(call, ask)
+    return [r for r in found if r["kind"] == "preference" and r["status"] == "current"][:PERSONAL]
 
 
 def group_records(call: Call, project: Project | None) -> Part[FromGroup]:
