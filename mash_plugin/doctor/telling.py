@@ -11,11 +11,12 @@ from mash_plugin.doctor.examination import Found, Repaired, worst
 from mash_plugin.doctor.finding import Finding
 from mash_plugin.memory.masking import masking
 from mash_plugin.render.text import clean
+from mash_plugin.wording import counted
 from mash_plugin.wrapping import wrapped
 
 LABELS = {"ok": "ok", "note": "note", "warning": "WARNING", "error": "ERROR"}
 LABEL_WIDTH = 9
-CATEGORY_WIDTH = 10
+CATEGORY_WIDTH = 12
 INDENT = " " * (LABEL_WIDTH + CATEGORY_WIDTH)
 NARROWEST = 24
 """Columns of text that are left in a very narrow terminal."""
@@ -69,7 +70,7 @@ def summary(found: Sequence[Found]) -> str:
         for level, word in (("error", "error"), ("warning", "warning"), ("note", "note"))
         if count[level]
     ]
-    text = f"{len(found)} things looked at: {', '.join(told) or 'all in order'}."
+    text = f"{counted(len(found), 'thing')} looked at: {', '.join(told) or 'all in order'}."
     mendable = sum(f.finding.repair is not None for f in found)
     if mendable:
         text += f" `mash doctor --fix` repairs {mendable} of them."

@@ -22,7 +22,8 @@ def check_throughline(machine: Machine) -> Iterator[Finding]:
         yield Finding("throughline-settings", "error", error.message)
         return
     if target is None:
-        yield Finding("throughline-off", "ok", "[throughline] names no agent and workspace")
+        text = "not in use: config.toml names no agent and workspace for it"
+        yield Finding("throughline-off", "ok", text)
         return
     agent, settings = target
     for one in findings(settings, agent, machine.now, may_be_new=True):

@@ -18,7 +18,7 @@ from mash_plugin.doctor import examination
 from mash_plugin.doctor.examination import CATEGORIES, Found, _safely, repair, worst
 from mash_plugin.doctor.finding import Finding, Repair
 from mash_plugin.doctor.machine import Machine
-from mash_plugin.doctor.telling import as_json, lines_of, report, summary
+from mash_plugin.doctor.telling import CATEGORY_WIDTH, INDENT, as_json, lines_of, report, summary
 from mash_plugin.doctor.words import own_words
 from mash_plugin.errors import Internal
 from tests.doctor.examined import examined
@@ -113,7 +113,7 @@ def test_a_dumb_terminal_of_any_width_shows_plain_aligned_lines(home: Home, colu
     lines = shown.replace("\r\n", "\n").splitlines()
     (head,) = [line for line in lines if line.startswith("ERROR")]
     assert head[:19].split() == ["ERROR", "places"]
-    command, arrow = f"chmod go= {home.mash_home}/data", f"{' ' * 19}->"
+    command, arrow = f"chmod go= {home.mash_home}/data", f"{INDENT}->"
     is_wide = int(columns) >= len(f"{arrow} {command}")
     on_lines = [f"{arrow} {command}"] if is_wide else [arrow, command]
     assert [line for line in lines if "->" in line or "chmod" in line] == on_lines
@@ -132,7 +132,7 @@ def test_advice_in_words_is_broken_between_them_and_a_command_never_is() -> None
 def test_the_sum_is_broken_between_words() -> None:
     found = [Found("agents", Finding("f", "error", "What.", "", "mash init", Repair(str)))]
     last = report(found, [], 40)[-2:]
-    assert last == ["1 things looked at: 1 error.", "`mash doctor --fix` repairs 1 of them."]
+    assert last == ["1 thing looked at: 1 error.", "`mash doctor --fix` repairs 1 of them."]
 
 
 def test_without_fix_the_command_line_says_what_fix_would_do(home: Home) -> None:
@@ -187,6 +187,7 @@ def faults_in(file: Path) -> Iterator[str]:
 
 def test_the_names_of_the_option_are_the_categories() -> None:
     assert set(CATEGORIES) == set(NAMES)
+    assert max(map(len, NAMES)) < CATEGORY_WIDTH  # a blank stands between a name and what it says
 
 
 def test_a_check_that_fails_is_a_finding_beside_what_it_had_found(tmp_path: Path) -> None:
@@ -229,9 +230,9 @@ def test_the_gravest_severity_counts_and_no_finding_is_in_order() -> None:
 def test_controls_in_a_text_never_reach_the_terminal() -> None:
     evil = Found("a", Finding("x", "error", "bad\x1b[31m\nred", "why\x07", "rm \x1b]0;x\x07y"))
     assert lines_of([evil], 80) == [
-        "ERROR    a         bad red",
-        f"{' ' * 19}why",
-        f"{' ' * 19}-> rm y",
+        "ERROR    a           bad red",
+        f"{INDENT}why",
+        f"{INDENT}-> rm y",
     ]
 
 
