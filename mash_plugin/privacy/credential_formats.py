@@ -125,7 +125,7 @@ FORMATS: tuple[Format, ...] = (
         "cloud token",
         "dop_v1_ doo_v1_ dor_v1_ ltai akid hrku- nfp_ sbp_ sb_secret_ pscale_ dapi"
         " tskey- scw fo1_ fm2_ atlasv1. pul-",
-        rf"(?:do[opr]_v1_[a-f0-9]{{64}}|LTAI[A-Za-z0-9]{{12,24}}|AKID[A-Za-z0-9]{{32}}"
+        rf"(?:do[opr]_v1_[a-f0-9]{{64}}|LTAI[A-Za-z0-9]{{12,}}|AKID[A-Za-z0-9]{{32}}"
         rf"|HRKU-{_B64}{{20,}}|nfp_[A-Za-z0-9]{{36}}|sbp_[a-f0-9]{{40}}|sb_secret_{_B64}{{20,}}"
         rf"|pscale_(?:tkn|oauth|pw)_{_B64}{{32,}}|dapi[a-f0-9]{{32}}|f(?:o1|m2)_[A-Za-z0-9+/=_-]{{40,}}"
         r"|tskey-[a-z]{2,10}-[A-Za-z0-9]{8,}-[A-Za-z0-9]{8,}|SCW[A-Z0-9]{17}|pul-[a-f0-9]{40}"
@@ -176,7 +176,7 @@ FORMATS: tuple[Format, ...] = (
         r"|glsa_[A-Za-z0-9]{32}_[a-f0-9]{8}|glc_[A-Za-z0-9+/=]{32,}|NRAK-[A-Z0-9]{27}"
         r"|PMAK-[a-f0-9]{24}-[a-f0-9]{34}|dt0[a-z][0-9]{2}\.[A-Z0-9]{24}\.[A-Z0-9]{64}"
         rf"|sgp_(?:[a-f0-9]{{16}}_)?[a-f0-9]{{40}}|dp\.[a-z]{{2,5}}\.[A-Za-z0-9._-]{{40,}}"
-        rf"|ops_eyJ{_B64}{{60,}}|AGE-SECRET-KEY-1[0-9A-Z]{{50,}})",
+        rf"|ops_eyJ{_B64}{{60,}}|AGE-SECRET-KEY-1[0-9A-Za-z]{{50,}})",
     ),
     # Payment and shops
     _format(

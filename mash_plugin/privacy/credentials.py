@@ -10,18 +10,26 @@ from typing import Any
 
 from mash_plugin.privacy.credential_formats import (
     FORMATS,
+    PRIVATE_KEY,
     SHORTEST_WORD,
     WORD_CHARS,
     Format,
     is_secret,
 )
 from mash_plugin.privacy.patterns import compiled
+from mash_plugin.privacy.secret_values import is_mixed
 
 MOST_TRIES = 300
 """Matches looked at one by one in one text; behind the last of them all is masked."""
 PATTERN_CHARS, MOST_PATTERNS = 1_000, 100
 SHORT_CHARS = 16_000
 """Up to here a text does not load RE2, which takes 20 ms: a hook's answer waits for it."""
+WINDOW_BYTES, MOST_WINDOWS = 1_024, 16
+"""How far a word is followed behind a credential; behind the last window all is masked."""
+NEAR_BYTES = 96
+"""Within so many from its beginning a credential shows by which literal it is known."""
+_WORD = r"[A-Za-z0-9_~.:+/=$%-]+"
+_PART = r"[A-Za-z0-9_-]{12,}"
 EXTRA_KIND = "a match of [privacy] extra_patterns"
 _NAMED = [(lit, form) for form in FORMATS if not form.is_word for lit in form.literals]
 _WORDS = [(lit, form) for form in FORMATS if form.is_word for lit in form.literals]
@@ -130,25 +138,56 @@ def _hints() -> tuple[Any, list[Format]]:
 
 
 def _found(form: Format, data: bytes, tries: Tries) -> Spans:
-    """Where credentials of this format stand; the last span reaches to the end without tries."""
+    """Where credentials of this format stand, each with what more of the kind is glued to it.
+
+    The last span reaches to the end without tries.
+    """
     rule, lead_rule = _rules_of(form)
+    until = 0
     for match in rule.finditer(data):
         start, end = match.span()
+        if start < until:
+            continue
         if next(tries, None) is None:
             yield start, len(data)
             return
         lead, end = b"", end - form.behind
         if lead_rule is not None:
             lead = lead_rule.match(data[start : start + 400])[0]
-        value = data[start + len(lead) : end]
-        if is_secret(
-            form.kind,
-            _text(lead),
-            _text(value),
-            _text(data[max(0, start - 1) : start]),
-            _text(data[end : end + 1]),
-        ):
-            yield start + len(lead), end
+        value, after = _text(data[start + len(lead) : end]), _text(data[end : end + 1])
+        if form.is_word and after.isalnum() and _begins_another(data, end):
+            after = ""
+        if is_secret(form.kind, _text(lead), value, _text(data[max(0, start - 1) : start]), after):
+            until = end if form.behind or form.kind == PRIVATE_KEY else _end_of_glued(data, end)
+            yield start + len(lead), until
+            if until == len(data):
+                return
+
+
+def _begins_another(data: bytes, start: int) -> bool:
+    """Whether one more credential stands here, without anything between."""
+    near = _text(data[start : start + NEAR_BYTES]).lower()
+    near_forms = [form for literal, form in _WORDS if literal in near]
+    for form in near_forms + _WITHOUT_LITERALS:
+        match = _rules_of(form)[0].match(data, start)
+        if match and is_secret(form.kind, "", _text(match[0]), "", ""):
+            return True
+    return False
+
+
+def _end_of_glued(data: bytes, end: int) -> int:
+    """Where the last random part of the word ends that goes on behind a credential.
+
+    The first of two without a gap takes letters of the second, up to a sign that it does not know.
+    """
+    for _ in range(MOST_WINDOWS):
+        run = compiled(_WORD).match(data[end : end + WINDOW_BYTES].decode("ascii", "replace"))
+        parts = compiled(_PART).finditer(run[0]) if run else ()
+        further = max((part.end() for part in parts if is_mixed(part[0])), default=0)
+        if not further:
+            return end
+        end += further
+    return len(data)
 
 
 def _found_extra(pattern: str, data: bytes, tries: Tries) -> Spans:

@@ -80,6 +80,39 @@ def test_half_a_surrogate_pair_hinders_nothing() -> None:
     assert credential_kind(f"\ud800 {GITHUB}") == "GitHub token"
 
 
+WORDS = [each for each in EACH if mask(each[1]) == f"[masked {each[0]}]" and "\n" not in each[1]]
+
+
+@pytest.mark.spec("R-177")
+@pytest.mark.parametrize(("kind", "sample"), dict(WORDS).items())
+def test_of_two_credentials_that_are_glued_together_neither_is_left(kind: str, sample: str) -> None:
+    for _, other in WORDS:
+        shown = mask(f"see {sample}{other} there")
+        assert [part for part in pieces(sample) + pieces(other) if part in shown] == []
+        assert credential_kind(sample + other) is not None
+        assert shown.startswith("see [masked ")
+
+
+def pieces(secret: str) -> list[str]:
+    return [secret[at : at + 14] for at in range(len(secret) - 14, 13, -14)]
+
+
+@pytest.mark.parametrize(
+    ("behind", "left"),
+    [
+        (".example.com/a-path/file_2.txt", ".example.com/a-path/file_2.txt"),
+        ("-for-the-staging-cluster-2", "-for-the-staging-cluster-2"),
+        ("_backup2024", "_backup2024"),
+        ("\n2026-11-30T21:27:54Z", "\n2026-11-30T21:27:54Z"),
+        (":" + TOKEN + "/x", "/x"),
+    ],
+)
+def test_words_behind_a_credential_are_left_and_what_is_random_too_is_not(
+    behind: str, left: str
+) -> None:
+    assert mask(GITHUB + behind) == "[masked GitHub token]" + left
+
+
 @pytest.mark.spec("R-177")
 def test_patterns_of_the_person_are_masked_and_known_too() -> None:
     assert mask("ticket ABC-12 é", extra=[r"[A-Z]{3}-\d+"]) == "ticket [masked] é"
