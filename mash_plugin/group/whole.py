@@ -19,6 +19,7 @@ from mash_plugin.group.kept import KeptGroup
 from mash_plugin.group.reads import NEWEST, SQL, Item, Row
 from mash_plugin.memory.call import Call
 from mash_plugin.memory.denied import Denied
+from mash_plugin.memory.items import is_head_in_force
 from mash_plugin.memory.masking import Masking, masking
 from mash_plugin.memory.reading import (
     LINK_BYTES,
@@ -59,8 +60,7 @@ def get_shared(call: Call, group: KeptGroup, request: Mapping[str, Any]) -> Item
     """The copy that a node published, with a page of its revisions and one of its links."""
     whole = group.ask(call.settings, partial(find_copy, request=request, now=call.now))
     head, denied = whole.copy.head, Denied(call)
-    if denied.has_scope(head.scope_kind, head.scope_value):
-        raise denied.refusal(f"record {head.id}")
+    denied.refuse_record(head)
     shown, start = masking(call.settings), request["link_offset"]
     record = whole.copy.item(whole.reader, call.now, shown)
     room = PAGE_BYTES - size_of(page_of_record(record, [], MAX_NUMBER, [], MAX_NUMBER))
@@ -132,7 +132,7 @@ def _links(
 
 def _linked(call: Call, whole: Whole, denied: Denied, shown: Masking) -> Iterator[Item]:
     head = whole.copy.head
-    is_own_live = is_in_force(bool(head.retired), head.effective_at, head.valid_until, call.now)
+    is_own_live = is_head_in_force(head, call.now)
     for direction, relation, other, statement, state, *more in whole.links:
         retired, begins, ends, recorded_at, scope_kind, scope_value = more
         is_shown = not denied.has_scope(scope_kind, scope_value)

@@ -7,11 +7,15 @@ from typing import Any
 
 from mash_plugin.memory.call import Call
 from mash_plugin.memory.denied import Denied
-from mash_plugin.memory.heads import intact_revision, item_of_head, visible_head
-from mash_plugin.memory.items import item_of, status_of_head
+from mash_plugin.memory.heads import (
+    intact_revision,
+    item_of_head,
+    readable_revision,
+    visible_head,
+)
+from mash_plugin.memory.items import is_head_in_force, item_of, status_of_head
 from mash_plugin.memory.masking import masking
 from mash_plugin.memory.scopes import scope_json, scope_of
-from mash_plugin.records.lifecycle import is_in_force
 from mash_plugin.records.model import Scope
 from mash_plugin.store import browse
 from mash_plugin.store.browse import Filters, Group
@@ -54,7 +58,7 @@ def view_records(call: Call, request: Json) -> Json:
         total = sum(g.records for g in fitting)
         rows = _rows(fitting, total)
         heads = browse.page(db, filters, cursor, call.now, limit + 1, rows) if total else []
-        shown = [h for h in heads[:limit] if not denied.has_scope(h.scope_kind, h.scope_value)]
+        shown = [h for h in heads[:limit] if not denied.has_record(h)]
         items = list(_items(call, db, shown))
         contradicting = _groups(call, db, filters._replace(is_conflicted=True))
     last = heads[limit - 1] if len(heads) > limit else None
@@ -90,8 +94,7 @@ def view_graph(call: Call, request: Json) -> Json:
     denied = Denied(call)
     with call.store.reading() as db:
         start = visible_head(db, request["id"])
-        if denied.has_scope(start.scope_kind, start.scope_value):
-            raise denied.refusal(f"record {start.id}")
+        denied.refuse_record(start)
         nodes = {start.id: item_of_head(call, db, start, intact_revision(call, db, start))}
         edges: dict[tuple[str, str, str], Json] = {}
         waiting = [start]
@@ -115,18 +118,14 @@ def items_by_id(call: Call, db: Connection, record_ids: Iterable[str]) -> dict[s
     """Those of the records that may be shown, as lists show them."""
     denied = Denied(call)
     heads = [head for name in record_ids if (head := get_head(db, name)) is not None]
-    shown = [
-        h
-        for h in heads
-        if h.hidden_at is None and not denied.has_scope(h.scope_kind, h.scope_value)
-    ]
+    shown = [h for h in heads if h.hidden_at is None and not denied.has_record(h)]
     return {item["id"]: item for item in _items(call, db, shown)}
 
 
 def _linked(db: Connection, here: Head, denied: Denied) -> Iterator[tuple[Linked, Head]]:
     for link in list_links(db, here.id, 0, LINKS_OF_ONE):
         other = get_head(db, link.id)
-        if other is not None and not denied.has_scope(other.scope_kind, other.scope_value):
+        if other is not None and not denied.has_record(other):
             yield link, other
 
 
@@ -137,7 +136,7 @@ def _edge(here: Head, link: Linked, other: Head, now: int) -> Json:
         "to": other.id if is_outgoing else here.id,
         "relation": link.relation,
         "recorded_at": link.recorded_at,
-        "is_active": _is_live(here, now) and _is_live(other, now),
+        "is_active": is_head_in_force(here, now) and is_head_in_force(other, now),
     }
 
 
@@ -145,12 +144,10 @@ def _items(call: Call, db: Connection, heads: list[Head]) -> Iterable[Json]:
     conflicted = conflicted_among(db, [head.id for head in heads], call.now)
     shown = masking(call.settings)
     for head in heads:
-        revision = load_head(db, head)
-        if revision is None:
-            call.on_damaged(head.id)
-            continue
-        status = status_of_head(head, call.now)
-        yield item_of(head, revision, status, head.id in conflicted, shown)
+        revision = readable_revision(call, db, head)
+        if revision is not None:
+            status = status_of_head(head, call.now)
+            yield item_of(head, revision, status, head.id in conflicted, shown)
 
 
 def _filters(request: Json) -> Filters:
@@ -231,7 +228,3 @@ def _counts(groups: list[Group], filters: Filters) -> Json:
 
 def _is_shown(denied: Denied, group: Group) -> bool:
     return not denied.has_scope(group.scope_kind, group.scope_value)
-
-
-def _is_live(head: Head, now: int) -> bool:
-    return is_in_force(bool(head.retired), head.effective_at, head.valid_until, now)

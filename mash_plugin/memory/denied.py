@@ -20,6 +20,7 @@ from mash_plugin.config import Settings
 from mash_plugin.errors import RecordsDisabled
 from mash_plugin.memory.call import Call
 from mash_plugin.records.model import Scope
+from mash_plugin.store.records import Head
 
 Switch = Literal["capture", "recall", "index", "group"]
 _MEANS: dict[Switch | None, str] = {
@@ -57,6 +58,10 @@ class Denied:
             self._known[key] = self._has_scope(kind, value)
         return self._known[key]
 
+    def has_record(self, head: Head) -> bool:
+        """Whether a record belongs to a project that is left out."""
+        return self.has_scope(head.scope_kind, head.scope_value)
+
     def has_chat(self, chat: Chat) -> bool:
         """Whether a chat took place in a project that is left out."""
         if self._is_nothing_off:
@@ -81,6 +86,11 @@ class Denied:
         """Raise RecordsDisabled for a scope that is left out."""
         if self.has_scope(scope.kind, scope.value):
             raise self.refusal(f"{scope.kind} {scope.value}")
+
+    def refuse_record(self, head: Head) -> None:
+        """Raise RecordsDisabled for a record that is left out."""
+        if self.has_record(head):
+            raise self.refusal(f"record {head.id}")
 
     def refuse_chat(self, chat: Chat) -> None:
         """Raise RecordsDisabled for a chat that is left out."""

@@ -51,11 +51,18 @@ def refuse_removed(db: Connection, record_id: str) -> None:
         raise Forgotten(f"Record {record_id} was removed; its text is gone.")
 
 
-def intact_revision(call: Call, db: Connection, head: Head) -> Revision:
-    """What a head says; raises StoreDamaged."""
+def readable_revision(call: Call, db: Connection, head: Head) -> Revision | None:
+    """What a head says; None where it is damaged, which is logged."""
     revision = load_head(db, head)
     if revision is None:
         call.on_damaged(head.id)
+    return revision
+
+
+def intact_revision(call: Call, db: Connection, head: Head) -> Revision:
+    """What a head says; raises StoreDamaged."""
+    revision = readable_revision(call, db, head)
+    if revision is None:
         raise StoreDamaged(
             f"Record {head.id} does not fit its checksum: it is neither shown nor changed. Run"
             " `mash doctor`."

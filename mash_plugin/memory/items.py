@@ -6,13 +6,17 @@ from mash_plugin.memory.masking import Masking
 from mash_plugin.memory.scopes import scope_json
 from mash_plugin.records.lifecycle import is_in_force, status_of_record
 from mash_plugin.records.model import RecordStatus, Revision
-from mash_plugin.store.records import Head
+from mash_plugin.store.records import Head, Linked
+
+
+def is_head_in_force(head: Head | Linked, now: int) -> bool:
+    """Whether what a record says holds at this moment."""
+    return is_in_force(bool(head.retired), head.effective_at, head.valid_until, now)
 
 
 def status_of_head(head: Head, now: int) -> RecordStatus:
     """The derived status of a record at this moment."""
-    in_force = is_in_force(bool(head.retired), head.effective_at, head.valid_until, now)
-    return status_of_record(in_force, bool(head.evidence_stale), head.review)
+    return status_of_record(is_head_in_force(head, now), bool(head.evidence_stale), head.review)
 
 
 def item_of(

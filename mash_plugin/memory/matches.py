@@ -4,6 +4,7 @@ from typing import Any
 
 from mash_plugin.memory.call import Call
 from mash_plugin.memory.denied import Denied
+from mash_plugin.memory.heads import readable_revision
 from mash_plugin.memory.items import item_of, status_of_head
 from mash_plugin.memory.masking import masking
 from mash_plugin.memory.scopes import known_chat, scope_of
@@ -12,7 +13,7 @@ from mash_plugin.records.model import Body, Scope
 from mash_plugin.records.similarity import Likeness, compare, wording_of
 from mash_plugin.store.matches import Comparable, newest_of_kind
 from mash_plugin.store.operations import identity_of
-from mash_plugin.store.records import conflicted_among, load_head
+from mash_plugin.store.records import conflicted_among
 
 LOOKED_AT = 256
 SHOWN = 8
@@ -36,9 +37,8 @@ def find_record_matches(call: Call, request: dict[str, Any]) -> Item:
         shown = masking(call.settings)
         for likeness, other in found:
             head = other.head
-            revision = load_head(db, head)
+            revision = readable_revision(call, db, head)
             if revision is None:
-                call.on_damaged(head.id)
                 continue
             status, conflicted = status_of_head(head, call.now), head.id in conflicts
             matches.append(

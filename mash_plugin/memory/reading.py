@@ -5,12 +5,16 @@ from typing import Any
 
 from mash_plugin.memory.call import Call
 from mash_plugin.memory.denied import Denied
-from mash_plugin.memory.heads import intact_revision, item_of_head, visible_head
-from mash_plugin.memory.items import kind_fields, status_of_head
+from mash_plugin.memory.heads import (
+    intact_revision,
+    item_of_head,
+    readable_revision,
+    visible_head,
+)
+from mash_plugin.memory.items import is_head_in_force, kind_fields, status_of_head
 from mash_plugin.memory.masking import Masking, masking
 from mash_plugin.memory.scopes import scope_of
 from mash_plugin.records.budget import page, size_of
-from mash_plugin.records.lifecycle import is_in_force
 from mash_plugin.records.model import Revision, Scope
 from mash_plugin.store.records import (
     Head,
@@ -45,8 +49,7 @@ def get_record(call: Call, request: dict[str, Any]) -> Item:
     shown, denied = masking(call.settings), Denied(call)
     with call.store.reading() as db:
         head = visible_head(db, request["id"])
-        if denied.has_scope(head.scope_kind, head.scope_value):
-            raise denied.refusal(f"record {head.id}")
+        denied.refuse_record(head)
         revision = intact_revision(call, db, head)
         record = item_of_head(call, db, head, revision)
         room = PAGE_BYTES - size_of(page_of_record(record, [], MAX_NUMBER, [], MAX_NUMBER))
@@ -101,7 +104,7 @@ def list_records(call: Call, request: dict[str, Any]) -> Item:
         records: list[Item] = []
         size = size_of({"records": [], "next_offset": start + limit, "more": True})
         for position, head in enumerate(heads[:limit]):
-            if denied.has_scope(head.scope_kind, head.scope_value):
+            if denied.has_record(head):
                 continue
             item = _listed(db, call, head, request["include_inactive"])
             if item is None:
@@ -123,11 +126,8 @@ def _listed_page(records: list[Item], next_offset: int | None) -> Item:
 def _listed(db: Connection, call: Call, head: Head, include_inactive: bool) -> Item | None:
     if status_of_head(head, call.now) != "current" and not include_inactive:
         return None
-    revision = load_head(db, head)
-    if revision is None:
-        call.on_damaged(head.id)
-        return None
-    return item_of_head(call, db, head, revision)
+    revision = readable_revision(call, db, head)
+    return None if revision is None else item_of_head(call, db, head, revision)
 
 
 def _revisions(
@@ -196,7 +196,7 @@ def _links(
     db: Connection, call: Call, head: Head, start: int, room: int, shown: Masking
 ) -> tuple[list[Item], int | None]:
     found = list_links(db, head.id, start, LINKS + 1)
-    own = is_in_force(bool(head.retired), head.effective_at, head.valid_until, call.now)
+    own = is_head_in_force(head, call.now)
     denied = Denied(call)
     items = (_link(db, call, link, own, denied, shown) for link in found)
     links, _ = page(items, LINKS, room, {})
@@ -207,7 +207,7 @@ def _link(
     db: Connection, call: Call, link: Linked, own_in_force: bool, denied: Denied, shown: Masking
 ) -> Item:
     other = get_head(db, link.id)
-    is_shown = other and not denied.has_scope(other.scope_kind, other.scope_value)
+    is_shown = other and not denied.has_record(other)
     revision = load_head(db, other) if other and is_shown else None
     return {
         "direction": link.direction,
@@ -215,7 +215,6 @@ def _link(
         "id": link.id,
         "statement": shown(revision.body.statement) if revision else "",
         "state": link.state,
-        "active": own_in_force
-        and is_in_force(bool(link.retired), link.effective_at, link.valid_until, call.now),
+        "active": own_in_force and is_head_in_force(link, call.now),
         "recorded_at": link.recorded_at,
     }

@@ -189,7 +189,7 @@ def _step_json(db: Connection, step: _Step, shown: Masking, denied: Denied) -> J
         "recorded_at": head.recorded_at,
         "is_retired": bool(head.retired),
     }
-    if denied.has_scope(head.scope_kind, head.scope_value):
+    if denied.has_record(head):
         return told
     if current := load_head(db, head):
         told["statement"] = shown(current.body.statement)
