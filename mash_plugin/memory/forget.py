@@ -3,21 +3,13 @@
 import os
 
 from mash_plugin.memory.call import Call
-from mash_plugin.store.changes import delete_record, hidden_records
+from mash_plugin.store.changes import hidden_records, remove_record
 from mash_plugin.store.forgotten import scrub_deleted
-from mash_plugin.store.operations import forget_receipts
-from mash_plugin.store.sqlite import Connection
 
 SCRUBBED_AT_ONCE = 32 * 1024 * 1024
 """A larger store takes longer than a caller should wait, and many removals need it only once."""
 KEEP_HIDDEN_MS = 86_400_000
 """How long the person can take an agent's forget back (`mash undo`)."""
-
-
-def remove_record(db: Connection, record_id: str, now: int) -> None:
-    """Leave nothing of a record but marks without content; inside a write."""
-    forget_receipts(db, record_id)
-    delete_record(db, record_id, now)
 
 
 def after_removal(call: Call) -> None:

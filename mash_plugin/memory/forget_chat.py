@@ -13,11 +13,12 @@ from mash_plugin.chat_ids import chat_id as id_of
 from mash_plugin.chats.forget import scrub_index
 from mash_plugin.errors import ChatNotFound, MashError
 from mash_plugin.memory.call import Call
-from mash_plugin.memory.forget import remove_record
 from mash_plugin.memory.masking import masking
+from mash_plugin.store.changes import remove_record
 from mash_plugin.store.chats import ForgettableChat, Held, chats_to_forget, held_by
 from mash_plugin.store.failpoint import failpoint
 from mash_plugin.store.forgotten import (
+    RecordLine,
     count_checkpoints,
     describe_records,
     has_mark,
@@ -117,7 +118,7 @@ def what_goes(
         "messages": held.messages - held.shared,
         "kept_messages": held.shared,
         "kept_with": list(held.also_held_by),
-        "records": [r._asdict() | {"statement": shown(r.statement)} for r in records],
+        "records": _shown(call, records),
         "checkpoints": checkpoints,
     }
 
@@ -125,17 +126,26 @@ def what_goes(
 def forget_chat(call: Call, going: Going) -> Json:
     """Remove the chat and every record that cites it; what was removed, as `preview` tells it."""
     removed = preview(call, going)
-    shown = masking(call.settings)
+    removed["records"] = remove_with_records(call, going.marked, going.chat_ids, going.session_ids)
+    return removed | {"forgotten": True, "is_scrubbed": finish_forgetting(call)}
+
+
+def remove_with_records(
+    call: Call, marked: Sequence[str], chat_ids: Sequence[str], session_ids: Sequence[str]
+) -> list[Json]:
+    """Mark the chats and remove every record that cites them; these, as `preview` tells them.
+
+    The index still holds the chats: `finish_forgetting` takes them out.
+    """
     with call.store.writing(may_use_reserve=True) as db:
-        mark_chats(db, going.marked, call.now)
-        record_ids = records_of_chats(db, going.chat_ids)
+        mark_chats(db, marked, call.now)
+        record_ids = records_of_chats(db, chat_ids)
         records = describe_records(db, record_ids)
         for record_id in record_ids:
             remove_record(db, record_id, call.now)
-        remove_traces(db, going.chat_ids, going.session_ids)
+        remove_traces(db, chat_ids, session_ids)
     failpoint("between_stores")
-    removed["records"] = [r._asdict() | {"statement": shown(r.statement)} for r in records]
-    return removed | {"forgotten": True, "is_scrubbed": finish_forgetting(call)}
+    return _shown(call, records)
 
 
 def finish_forgetting(call: Call) -> bool:
@@ -171,3 +181,8 @@ def restore_chat(call: Call, chat_id: str) -> Json:
         with suppress(MashError):  # the next full run reads it
             restored.append(call.chats.refresh_path(file.agent, file.path, call.now))
     return {"id": chat_id, "restored": [i for i in restored if i], "has_transcript": bool(files)}
+
+
+def _shown(call: Call, records: Sequence[RecordLine]) -> list[Json]:
+    shown = masking(call.settings)
+    return [record._asdict() | {"statement": shown(record.statement)} for record in records]

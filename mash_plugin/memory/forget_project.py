@@ -8,15 +8,8 @@ from mash_plugin.chats.switches import why_unread
 from mash_plugin.errors import ChatNotFound, InvalidArgument
 from mash_plugin.memory.call import Call
 from mash_plugin.memory.denied import Denied
-from mash_plugin.memory.forget import remove_record
-from mash_plugin.memory.forget_chat import finish_forgetting, what_goes
+from mash_plugin.memory.forget_chat import finish_forgetting, remove_with_records, what_goes
 from mash_plugin.store.chats import ForgettableChat, Held, chats_of_project, delete_chats, held_by
-from mash_plugin.store.failpoint import failpoint
-from mash_plugin.store.forgotten import (
-    mark_chats,
-    records_of_chats,
-    remove_traces,
-)
 
 Json = dict[str, Any]
 
@@ -79,13 +72,10 @@ def _why_unread(call: Call, project: Project | None) -> str | None:
 def forget_project(call: Call, leaving: Leaving) -> Json:
     """Remove the chats with every record that cites them; none comes back when they are read."""
     removed = preview(call, leaving)
-    with call.store.writing(may_use_reserve=True) as db:
-        mark_chats(db, [c.id for c in leaving.chats if "/" not in c.session_id], call.now)
-        for record_id in records_of_chats(db, leaving.chat_ids):
-            remove_record(db, record_id, call.now)
-        remove_traces(db, leaving.chat_ids, leaving.session_ids)
-    failpoint("between_stores")
-    return removed | {"forgotten": True, "is_scrubbed": finish_forgetting(call)}
+    marked = [chat.id for chat in leaving.chats if "/" not in chat.session_id]
+    records = remove_with_records(call, marked, leaving.chat_ids, leaving.session_ids)
+    is_scrubbed = finish_forgetting(call)
+    return removed | {"records": records, "forgotten": True, "is_scrubbed": is_scrubbed}
 
 
 def drop_chats(call: Call, leaving: Leaving) -> Json:

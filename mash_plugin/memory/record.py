@@ -7,7 +7,7 @@ from mash_plugin.errors import DuplicateRecord, RecordsDisabled, RuleBroken
 from mash_plugin.memory.call import Call
 from mash_plugin.memory.denied import Denied, refuse_saving
 from mash_plugin.memory.drafts import Draft, cite, insert_draft, prepare, save_draft, tokens_of
-from mash_plugin.memory.forget import KEEP_HIDDEN_MS, after_removal, remove_record
+from mash_plugin.memory.forget import KEEP_HIDDEN_MS, after_removal
 from mash_plugin.memory.heads import expected_head, intact_revision
 from mash_plugin.memory.items import status_of_head
 from mash_plugin.memory.links import link, unlink
@@ -28,6 +28,7 @@ from mash_plugin.store.changes import (
     add_link,
     add_revision,
     hide,
+    remove_record,
 )
 from mash_plugin.store.failpoint import failpoint
 from mash_plugin.store.operations import identity_of

@@ -18,7 +18,7 @@ from mash_plugin.errors import (
 from mash_plugin.memory.call import Call
 from mash_plugin.memory.denied import Denied
 from mash_plugin.memory.drafts import tokens_of
-from mash_plugin.memory.forget import KEEP_HIDDEN_MS, after_removal, remove_record
+from mash_plugin.memory.forget import KEEP_HIDDEN_MS, after_removal
 from mash_plugin.memory.heads import intact_revision, item_of_head, refuse_removed
 from mash_plugin.memory.masking import masking
 from mash_plugin.memory.private import refuse_private, refuse_repeated
@@ -26,7 +26,7 @@ from mash_plugin.memory.reading import get_record
 from mash_plugin.records.duplicates import interpretation_hash
 from mash_plugin.records.model import Body, Revision
 from mash_plugin.records.terminal import established, reworded, withdrawn
-from mash_plugin.store.changes import add_revision, hidden_records, unhide
+from mash_plugin.store.changes import add_revision, hidden_records, remove_record, unhide
 from mash_plugin.store.operations import identity_of
 from mash_plugin.store.provenance import list_saved
 from mash_plugin.store.records import (
@@ -236,6 +236,6 @@ def _current(call: Call, db: Connection, head: Head) -> Revision:
 def _item(call: Call, db: Connection, head: Head) -> Json:
     """The record as lists show it; damaged, or of a project that is left out, without its text."""
     revision = load_head(db, head)
-    if revision is None or Denied(call).has_scope(head.scope_kind, head.scope_value):
+    if revision is None or Denied(call).has_record(head):
         return {"record": {"id": head.id, "revision": head.revision, "kind": head.kind}}
     return {"record": item_of_head(call, db, head, revision)}

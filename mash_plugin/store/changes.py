@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 from mash_plugin.records.evidence import is_fresh
 from mash_plugin.records.model import Evidence, EvidenceStatus, Revision, Scope
 from mash_plugin.store.forgotten import refuse_forgotten
+from mash_plugin.store.operations import forget_receipts
 from mash_plugin.store.queries import load
 from mash_plugin.store.records import (
     Head,
@@ -122,8 +123,9 @@ def hidden_records(db: Connection, until: int | None = None) -> list[Hidden]:
     return [Hidden(*row) for row in db.all(_SQL.list_hidden, {"until": until})]
 
 
-def delete_record(db: Connection, record_id: str, now: int) -> None:
-    """Remove a record whole and leave a mark without content."""
+def remove_record(db: Connection, record_id: str, now: int) -> None:
+    """Leave nothing of a record but marks without content; inside a write."""
+    forget_receipts(db, record_id)
     key = {"record_id": record_id, "now": now}
     db.run(_SQL.delete_record, key)
     db.run(_SQL.insert_tombstone, key)

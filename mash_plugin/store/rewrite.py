@@ -19,7 +19,7 @@ from mash_plugin.store.backup import (
     remove_parts,
     verify,
 )
-from mash_plugin.store.changes import delete_record
+from mash_plugin.store.changes import remove_record
 from mash_plugin.store.connect import connect_frozen, connect_reading, refuse_foreign, set_pragmas
 from mash_plugin.store.faults import translated, translated_files
 from mash_plugin.store.files import remove_database
@@ -33,7 +33,6 @@ from mash_plugin.store.forgotten import (
     records_of_chats,
     remove_traces,
 )
-from mash_plugin.store.operations import forget_receipts
 from mash_plugin.store.sqlite import Connection
 from mash_plugin.syncing import sync_file, sync_folder
 
@@ -177,7 +176,6 @@ def _clean(part: str, gone: _Gone, marks: Marks, now: int) -> Contents:
 
 def _take_out(db: Connection, gone: _Gone, marks: Marks, now: int) -> None:
     for record_id in gone.records:
-        forget_receipts(db, record_id)
-        delete_record(db, record_id, now)
+        remove_record(db, record_id, now)
     remove_traces(db, gone.chats, gone.sessions)
     put_marks(db, marks, now)

@@ -5,11 +5,10 @@ import shutil
 from collections import Counter
 from pathlib import Path
 
-from mash_plugin.memory.forget import remove_record
 from mash_plugin.paths import Paths
 from mash_plugin.records.model import Body, Evidence, Revision, Scope
 from mash_plugin.store import backup
-from mash_plugin.store.changes import insert_record
+from mash_plugin.store.changes import insert_record, remove_record
 from mash_plugin.store.open import open_store
 from mash_plugin.store.operations import identity_of
 from mash_plugin.store.restore import restore
