@@ -1,16 +1,16 @@
 """Find messages by words in any language, by the index alone."""
 
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from mash_plugin.chats.question import Word, terms_of, word_of
 from mash_plugin.chats.ranking import Asked, asked_of
 from mash_plugin.chats.reordering import reordered
+from mash_plugin.chats.snippets import FOLLOWED_CHARS, holds, snippet_of
 from mash_plugin.records.model import Author, MessageRole
 from mash_plugin.store.chats import SQL, json_list, quoted
 from mash_plugin.store.sqlite import Connection, Row
-from mash_plugin.tokens import index_text, is_dense
+from mash_plugin.tokens import is_dense
 
 OR_TERMS, OR_FORMS, AND_TERMS = 12, 24, 3
 """The rarest terms decide; more of them only cost time."""
@@ -21,8 +21,6 @@ CANDIDATES = 300
 REORDERED, LOOKED_AROUND = 40, 16
 SCANNED_WORDS, LAST_CHARACTER = 100, "\U0010ffff"
 MOST_HITS = 1_000
-SNIPPET_BEFORE, SNIPPET_CHARS, SNIPPET_SCAN = 60, 240, 20_000
-MASKED_CHARS = 2 * SNIPPET_SCAN
 _Filter = dict[str, str | int | None]
 
 
@@ -37,6 +35,8 @@ class Hit(NamedTuple):
     sent_at: int | None
     title: str | None
     project_path: str | None
+    follows: str | None
+    """What was found, where this message holds no word and answers it or replies to it."""
 
 
 def search_chats(
@@ -68,12 +68,13 @@ def search_chats(
     found = _words(db, query, total)
     asked = asked_of(query, found, total)
     rows: list[Row] = []
+    held: Mapping[int, Row] = {}
     for attempt in _attempts(found, total):
-        rows = _rows(db, attempt, within, last, asked)
+        rows, held = _rows(db, attempt, within, last, asked)
         if rows:
             break
     terms = [form for word in found for form in word.forms]
-    hits = [_hit(row, terms, shown) for row in rows[offset : last - 1]]
+    hits = [_hit(row, held, terms, shown) for row in rows[offset : last - 1]]
     return hits, len(rows) >= last and last <= MOST_HITS
 
 
@@ -134,7 +135,10 @@ def _words(db: Connection, query: str, total: int) -> list[Word]:
     return [word_of(term, scan, _most(total)) for term in terms_of(query)]
 
 
-def _rows(db: Connection, attempt: _Attempt, within: _Filter, last: int, asked: Asked) -> list[Row]:
+def _rows(
+    db: Connection, attempt: _Attempt, within: _Filter, last: int, asked: Asked
+) -> tuple[list[Row], Mapping[int, Row]]:
+    """The best messages, and those of them that the index found, which are not all."""
     many = max(CANDIDATES, last)
     keys = {"match": attempt.match, "limit": many}
     statement = SQL.newest_matches if attempt.takes_newest else SQL.best_matches
@@ -154,39 +158,25 @@ def _rows(db: Connection, attempt: _Attempt, within: _Filter, last: int, asked: 
     looked_around = 0 if attempt.takes_newest else LOOKED_AROUND
     best = reordered(db, rows[:REORDERED], asked, looked_around)
     there = {row[0] for row in best}
-    return best + [row for row in rows[REORDERED:] if row[0] not in there]
+    return best + [row for row in rows[REORDERED:] if row[0] not in there], first
 
 
-def _hit(row: Row, terms: Sequence[str], shown: Callable[[str], str]) -> Hit:
+def _hit(
+    row: Row, held: Mapping[int, Row], terms: Sequence[str], shown: Callable[[str], str]
+) -> Hit:
     message_id, text, role, author, sent_at, chat_id, title, project_path = row[1:9]
-    snippet = _snippet(shown(_beginning(text)), terms)
-    return Hit(chat_id, message_id, role, author, snippet, sent_at, title, project_path)
+    snippet, follows = snippet_of(text, terms, shown), _followed(row, held, terms, shown)
+    return Hit(chat_id, message_id, role, author, snippet, sent_at, title, project_path, follows)
 
 
-def _beginning(text: str) -> str:
-    """As much as a snippet can come from and no half word, for masking takes its time."""
-    if len(text) <= MASKED_CHARS:
-        return text
-    end = max(text.rfind(space, SNIPPET_SCAN, MASKED_CHARS) for space in " \n")
-    return text if end < 0 else text[: end + 1]
-
-
-def _snippet(text: str, terms: Sequence[str]) -> str:
-    """The surroundings of the first of the words, on one line."""
-    wanted = set(terms)
-    at = 0
-    scanned = text[:SNIPPET_SCAN]
-    if wanted.isdisjoint(index_text(scanned).split()):
-        scanned = ""  # an answer in other words
-    for match in re.finditer(r"\S+", scanned):
-        hits = wanted.intersection(index_text(match[0]).split())
-        if hits:
-            inside = [match[0].find(t) for t in hits if t in match[0]]
-            at = match.start() + (min(inside) if len(match[0]) > SNIPPET_BEFORE and inside else 0)
-            break
-    start = max(0, at - SNIPPET_BEFORE)
-    if start:
-        space = text.find(" ", start, at)
-        start = space + 1 if space >= 0 else start
-    cut = " ".join(text[start : start + SNIPPET_CHARS].split())
-    return ("… " if start else "") + cut + (" …" if start + SNIPPET_CHARS < len(text) else "")
+def _followed(
+    row: Row, held: Mapping[int, Row], terms: Sequence[str], shown: Callable[[str], str]
+) -> str | None:
+    """Why a message is a hit that holds no word: `user: Which …`, the nearest before it."""
+    if row[0] in held or holds(row[2], terms):
+        return None
+    before = [one for one in held.values() if one[9:11] == row[9:11] and one[11] < row[11]]
+    if not before:
+        return None
+    found = max(before, key=lambda one: int(one[11]))
+    return f"{found[3]}: {snippet_of(found[2], terms, shown, FOLLOWED_CHARS)}"

@@ -21,7 +21,10 @@ SNIPPET_CHARS = 300
 @click.option("--offset", type=click.IntRange(0), default=0, help="Where the page begins.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def search(words: tuple[str, ...], here: bool, limit: int, offset: int, as_json: bool) -> int:
-    """Find messages of earlier chats that hold WORDS; exit code 1 when there are none."""
+    """Find messages of earlier chats that hold WORDS; exit code 1 when there are none.
+
+    A hit may also be the answer to such a message, or what was said to it; then it says so.
+    """
     request = {"query": plain(" ".join(words)), "limit": limit, "offset": offset}
     result = call_here("search_chats", request, here)
     if as_json:
@@ -31,6 +34,8 @@ def search(words: tuple[str, ...], here: bool, limit: int, offset: int, as_json:
         click.echo(f"{local_date(hit.get('sent_at'))}  {_title(hit)}")
         said = shorten(clean(hit.get("snippet", "")), SNIPPET_CHARS)
         click.echo(f"    {hit.get('role', '')}: {said}")
+        if found := clean(hit.get("follows", "")):
+            click.echo(f"      found as it follows {found}")
         place = clean(hit.get("project_path") or "no project")
         click.echo(f"    {_agent_of(hit['chat_id'])}  {place}  {hit['chat_id']}")
     _tell_more(result, "search", words, here, limit)

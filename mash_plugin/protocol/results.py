@@ -244,6 +244,8 @@ class Hit(Result):
     sent_at: int | None = None
     title: str | None = None
     project_path: str | None = None
+    follows: str | None = None
+    """The message that holds the words, where this one only answers it or replies to it."""
 
 
 class Hits(Result):

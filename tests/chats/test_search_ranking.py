@@ -79,6 +79,19 @@ def test_a_prompt_is_followed_by_the_answer_it_got(chats: Chats) -> None:
     assert find(chats, "lumen slow") == ["Why is lumen slow?", LONG, "lumen has a new logo"]
 
 
+def test_a_hit_that_holds_no_word_tells_which_message_it_follows(chats: Chats) -> None:
+    t = chats.transcript()
+    t.person("Why is lumen slow?")
+    t.agent("Let me look at the lumen of src/import.rs.")
+    t.agent(LONG)
+    chats.refresh()
+    with chats.database.reading() as db:
+        hits, _ = search_chats(db, "lumen slow", shown=lambda text: text.replace("Let me", "[…]"))
+    told = {hit.snippet: hit.follows for hit in hits}
+    assert told.pop(LONG) == "assistant: […] look at the lumen of src/import.rs."
+    assert list(told.values()) == [None, None]
+
+
 def test_a_word_of_the_question_lifts_its_answer(chats: Chats) -> None:
     t = chats.transcript()
     for bird in ("crane", "heron", "stork"):

@@ -7,6 +7,7 @@ import pytest
 
 from tests.setup.terminals import on_a_terminal
 from tests.support.homes import Home
+from tests.support.transcripts import ClaudeTranscript
 
 SESSION = "8b79a219-7085-427c-8b3d-c60523823739"
 
@@ -64,6 +65,17 @@ def test_what_was_said_is_found_at_the_terminal_in_any_script(fresh: Home) -> No
     assert "\x1b" not in page.out
     (hit,) = json.loads(fresh.mash("search", "--json", "postgres").out)["hits"]
     assert hit["author"] == "person"
+
+
+def test_a_hit_without_the_word_says_why_it_is_one(fresh: Home) -> None:
+    (clone,) = fresh.repository("shop")
+    chat = ClaudeTranscript(fresh.claude, str(clone), SESSION)
+    chat.person("Why is lumen slow?")
+    chat.agent("It reads everything twice.")
+    fresh.mash("init", "--yes", "--no-agents")
+    found = fresh.mash("search", "lumen").out
+    assert "    assistant: It reads everything twice.\n" in found
+    assert "      found as it follows user: Why is lumen slow?\n" in found
 
 
 def test_nothing_found_is_exit_code_1_with_a_hint(home: Home) -> None:
