@@ -1,13 +1,12 @@
 """Forget chats in the index, leave no byte of them in its file, and find what may come back."""
 
-import os
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from mash_plugin.agents.events import TranscriptFile
 from mash_plugin.chat_ids import chat_id as id_of
 from mash_plugin.store.chats import SQL, delete_chats, merge_words
+from mash_plugin.store.files import keep_log_short
 from mash_plugin.store.forgotten import has_mark, scrub_deleted
 from mash_plugin.store.sqlite import Database
 
@@ -17,7 +16,6 @@ if TYPE_CHECKING:  # the readers take 20 ms to import, and no hook waits for the
 IsForgotten = Callable[[str, str], bool]
 MERGE_PAGES = 500
 """One step takes some 30 ms: a citing call never waits for the whole."""
-LOG_BYTES = 48 * 1024 * 1024
 
 
 def forgotten_test(store: Database) -> IsForgotten:
@@ -89,6 +87,4 @@ def _merge(index: Database) -> None:
         with index.writing(may_use_reserve=True) as db:
             goes_on = merge_words(db, MERGE_PAGES, is_first=is_first)
         is_first = False
-        with suppress(OSError):
-            if os.path.getsize(index.path + "-wal") > LOG_BYTES:
-                index.checkpoint("PASSIVE")
+        keep_log_short(index)

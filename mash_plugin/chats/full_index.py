@@ -7,16 +7,16 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from mash_plugin.agents.events import TranscriptFile
+from mash_plugin.chats.beginning import Beginning, Surroundings, begin_next
 from mash_plugin.chats.read_ahead import ReadAhead, ReadingStoppedError, read_ahead
 from mash_plugin.chats.report import IndexReport, Progress
-from mash_plugin.chats.settle import Beginning, Settled, Surroundings, begin_next, settle
+from mash_plugin.chats.settle import Settled, settle
 from mash_plugin.chats.transcripts import Ready, Transcripts
+from mash_plugin.store.files import keep_log_short
 from mash_plugin.store.sqlite import Connection
 
 STRETCH_BYTES = 8 * 1024 * 1024
 """A citing call waits until one stretch is stored, some 40 ms, never for a full index."""
-LOG_BYTES = 48 * 1024 * 1024
-"""A longer write-ahead log is moved into the file on the way."""
 JOBS_AHEAD = 8
 OWN_BYTES = 2 * 1024 * 1024
 """What is read here while the process has nothing ready: it is asked again some 10 ms later."""
@@ -183,11 +183,5 @@ def _settle(db: Connection, run: Run, ahead: _Ahead) -> None:
 
 
 def _end_stretch(run: Run) -> None:
-    database = run.transcripts.database
-    try:
-        is_long = os.path.getsize(database.path + "-wal") > LOG_BYTES
-    except OSError:
-        is_long = False
-    if is_long:
-        database.checkpoint("PASSIVE")
+    keep_log_short(run.transcripts.database)
     run.tell()

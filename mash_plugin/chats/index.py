@@ -12,9 +12,9 @@ from mash_plugin.store.sqlite import Database
 
 if TYPE_CHECKING:  # the readers take 20 ms to import, and no hook waits for them
     from mash_plugin.agents.events import Agent, TranscriptFile
+    from mash_plugin.chats.beginning import Surroundings
     from mash_plugin.chats.mentions import Mentions
     from mash_plugin.chats.report import IndexReport, Progress
-    from mash_plugin.chats.settle import Surroundings
     from mash_plugin.chats.transcripts import Transcripts
 
 SQL = load("chats")
@@ -155,7 +155,7 @@ class ChatIndex:
         return settled.chat_id
 
     def _around(self, now: int) -> "Surroundings":
-        from mash_plugin.chats.settle import Surroundings
+        from mash_plugin.chats.beginning import Surroundings
 
         return Surroundings(
             self.private_key, self._deny(), now, self._is_forgotten, self._keep_since(now)

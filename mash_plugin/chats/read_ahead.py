@@ -11,8 +11,8 @@ from typing import IO
 
 import orjson
 
+from mash_plugin.chats.beginning import Beginning
 from mash_plugin.chats.reading_process import LENGTH_BYTES, stretch_from_json
-from mash_plugin.chats.settle import Beginning
 from mash_plugin.chats.stretch import Stretch
 
 PIPE_BYTES = 1024 * 1024

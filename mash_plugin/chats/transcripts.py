@@ -9,7 +9,8 @@ from typing import BinaryIO, NamedTuple
 from mash_plugin.agents.events import Agent, ReaderState, TranscriptFile
 from mash_plugin.agents.lines import open_transcript
 from mash_plugin.chat_ids import chat_id
-from mash_plugin.chats.settle import Beginning, Settled, Surroundings, begin, is_settled
+from mash_plugin.chats.beginning import Beginning, Surroundings, begin, is_settled
+from mash_plugin.chats.settle import Settled
 from mash_plugin.chats.stretch import From, Stretch, read_stretch, reader_state
 from mash_plugin.errors import InvalidArgument
 from mash_plugin.store.chats import SQL, chat_state, load_file

@@ -36,8 +36,8 @@ class FileRow(NamedTuple):
 
     def is_as(self, status: os.stat_result) -> bool:
         """Whether the file is as it was when it was read to its end."""
-        inode = status.st_ino & 0x7FFF_FFFF_FFFF_FFFF
-        return (self.size, self.mtime_ns, self.inode) == (status.st_size, status.st_mtime_ns, inode)
+        seen = (status.st_size, status.st_mtime_ns, storable(status.st_ino))
+        return (self.size, self.mtime_ns, self.inode) == seen
 
 
 class ChatState(NamedTuple):
@@ -80,6 +80,11 @@ class Held(NamedTuple):
 
 MessageRow = tuple[int, str, str, str, str, str | None, bool, bool, bool, int | None, str | None]
 """The columns of a message in the order of `insert_message`."""
+
+
+def storable(number: int) -> int:
+    """A number of a file or a disk: SQLite holds 63 bits, some file systems use more."""
+    return number & 0x7FFF_FFFF_FFFF_FFFF
 
 
 def load_file(db: Connection, path: str) -> FileRow | None:

@@ -2,9 +2,15 @@
 
 import os
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from mash_plugin.errors import UnsafePlace
 from mash_plugin.syncing import make_folder, sync_folder
+
+if TYPE_CHECKING:
+    from mash_plugin.store.sqlite import Database
+
+LONG_LOG_BYTES = 48 << 20
 
 
 def make_private_folder(folder: str) -> None:
@@ -20,6 +26,16 @@ def make_private_folder(folder: str) -> None:
     if mode & 0o077:
         with suppress(OSError):  # a read-only one is read; `mash doctor` names it
             os.chmod(folder, mode & 0o700)
+
+
+def keep_log_short(database: "Database") -> None:
+    """Between the writes of long work: move a write-ahead log that has grown into the file."""
+    try:
+        is_long = os.path.getsize(database.path + "-wal") > LONG_LOG_BYTES
+    except OSError:
+        is_long = False
+    if is_long:
+        database.checkpoint("PASSIVE")
 
 
 def remove_database(path: str) -> None:

@@ -474,7 +474,7 @@ def test_a_newer_reader_reads_every_transcript_again(
     t = chats.transcript()
     t.person("Hello.")
     chats.refresh()
-    monkeypatch.setattr("mash_plugin.chats.settle.READER_VERSION", 99)
+    monkeypatch.setattr("mash_plugin.chats.beginning.READER_VERSION", 99)
     report = chats.index.refresh_all(NOW)
     assert report.rewritten == ("claude-code-s-1",)
     assert chats.texts() == ["Hello."]
