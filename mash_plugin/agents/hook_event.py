@@ -20,5 +20,7 @@ class HookEvent(NamedTuple):
     tool_use_id: str | None = None
     agent_id: str | None = None
     """Set inside a subagent."""
+    is_subagent: bool = False
+    """A subagent, or a review, works under the ID of the session that began it."""
     is_machine_made: bool = False
     """The prompt was written by the host or an agent: no reminder for it."""

@@ -38,6 +38,7 @@ def common_event(agent: str, events: tuple[str, ...], raw: dict[str, Any]) -> Ho
     name, session_id = text_field(raw, "hook_event_name"), text_field(raw, "session_id")
     if name not in events or not session_id or not _SESSION.fullmatch(session_id):
         return None
+    agent_id = text_field(raw, "agent_id") or None
     return HookEvent(
         agent=agent,
         name=name,
@@ -47,7 +48,8 @@ def common_event(agent: str, events: tuple[str, ...], raw: dict[str, Any]) -> Ho
         source=text_field(raw, "source"),
         prompt=text_field(raw, "prompt") if name == "UserPromptSubmit" else None,
         tool_use_id=text_field(raw, "tool_use_id"),
-        agent_id=text_field(raw, "agent_id") or None,
+        agent_id=agent_id,
+        is_subagent=agent_id is not None,
     )
 
 

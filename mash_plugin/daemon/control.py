@@ -10,7 +10,7 @@ from mash_plugin.daemon import lifecycle
 from mash_plugin.daemon.clock import now_ms
 from mash_plugin.daemon.frames import text_of
 from mash_plugin.daemon.requests import Requests
-from mash_plugin.errors import UpgradeNeeded
+from mash_plugin.errors import MashError, StoreDamaged, UpgradeNeeded
 
 if TYPE_CHECKING:
     from mash_plugin.config import Settings
@@ -44,11 +44,13 @@ def status(requests: Requests, params: Mapping[str, Any]) -> dict[str, Any]:
     if requests.node is None:
         return body
     node = requests.node
-    if node.store.problem and not body["problem"]:
-        body["problem"] = node.store.problem.as_json()
+    fault = node.store.problem or _displaced(requests)
+    if fault and not body["problem"]:
+        body["problem"] = fault.as_json()
     settings = node.settings({})
     body["counts"] = node.counts()
     body["hooks"] = node.hook_state.heartbeats()
+    body["late_hooks"] = node.hook_state.latency.late(now_ms())
     body["index"] = _index_state(requests.start_workers())
     body["settings_problem"] = settings.problem
     body["switches"] = {
@@ -66,8 +68,9 @@ def status(requests: Requests, params: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def heartbeats(requests: Requests, _params: Mapping[str, Any]) -> dict[str, Any]:
-    """When each hook of each agent was last seen."""
-    return {"hooks": requests.open_node().hook_state.heartbeats()}
+    """When each hook of each agent was last seen, and how many were answered too late of late."""
+    state = requests.open_node().hook_state
+    return {"hooks": state.heartbeats(), "late": state.latency.late(now_ms())}
 
 
 def stop(requests: Requests, _params: Mapping[str, Any]) -> dict[str, Any]:
@@ -106,6 +109,23 @@ def backup(requests: Requests, _params: Mapping[str, Any]) -> dict[str, Any]:
 
     made = make(requests.open_node().store, requests.paths.backups, now_ms())
     return {"path": made.path, "made_at": made.made_at}
+
+
+def _displaced(requests: Requests) -> MashError | None:
+    """A store that lost its file while it was open: all seems well until something is saved."""
+    node, path = requests.open_node(), requests.paths.store
+    if not node.store.is_displaced:
+        return None
+    from mash_plugin.store.open import restore_line
+
+    # On its way out the daemon makes a backup of what it alone still reads.
+    is_lost = node.counts()["records"] and not os.path.lexists(path)
+    line = restore_line(requests.paths) if is_lost else "mash daemon restart"
+    return StoreDamaged(
+        f"{path} was moved, deleted or replaced while the daemon has it open: what it held is"
+        f" still read, and nothing is saved. To repair: {line}",
+        restore=line,
+    )
 
 
 def _index_state(workers: "Workers") -> dict[str, Any]:

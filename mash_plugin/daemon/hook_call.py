@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 from mash_plugin.agents.hook_event import HookEvent
 from mash_plugin.chats.project import Project
 from mash_plugin.daemon import hook_parts as parts
+from mash_plugin.daemon.delivery import Undo
 from mash_plugin.daemon.lanes import Part
 from mash_plugin.daemon.log import place_of
 from mash_plugin.memory.call import Call, Caller
@@ -20,8 +21,6 @@ else:
     HookedAgent = object  # not quoted below: see `memory.call`
 
 T = TypeVar("T")
-Undo = list[Callable[[], None]]
-"""What takes back that something was shown, should the answer never arrive."""
 
 
 class HookNode(Protocol):
@@ -89,6 +88,10 @@ class Hook(NamedTuple):
             )
         return value
 
+    def is_late(self, part: Part[Any] | None) -> bool:
+        """Whether this part was wanted and has not been done in time."""
+        return part is not None and not part.is_done
+
     def noted(
         self,
         records: parts.Records,
@@ -101,11 +104,15 @@ class Hook(NamedTuple):
         ids += [f"{CHAT}{c.id}" for c in chats if c.id in text]
         ids += [shown_as(r) for r in group.records if r["id"] in text]
         if ids:
-            state, session_id = self.node.hook_state, self.event.session_id
-            state.note_shown(session_id, ids, self.call.now)
-            self.undo.append(partial(state.take_back, session_id, "", "", ids))
+            self.note(ids)
             self.session.shown_since_prompt.update(ids)
         return text
+
+    def note(self, ids: list[str]) -> None:
+        """Let these count as shown to the session, for the person who asks what it saw."""
+        state, session_id = self.node.hook_state, self.event.session_id
+        state.note_shown(session_id, ids, self.call.now)
+        self.undo.append(partial(state.take_back, session_id, "", "", ids))
 
     def claim(self, path: str, ids: list[str]) -> set[str]:
         """What of these its reader has not yet seen with this file; it counts as shown now."""
@@ -118,9 +125,3 @@ class Hook(NamedTuple):
 def shown_as(record: Mapping[str, Any]) -> str:
     """The name of a group's record among the IDs of what was shown."""
     return f"{GROUP}{record['node_id']}/{record['id']}"
-
-
-def take_back(undo: Undo) -> None:
-    """Let what an answer showed count as not shown: the answer did not arrive."""
-    while undo:
-        undo.pop()()

@@ -1,10 +1,11 @@
 """What the four hooks answer. An answer never raises and never waits for a disk."""
 
+import threading
 import time
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from mash_plugin.agents import HOOKED
 from mash_plugin.agents.hook_event import HookEvent
@@ -14,13 +15,20 @@ from mash_plugin.chats.switches import is_denied, switched_off
 from mash_plugin.config import MARKER_SWITCHES
 from mash_plugin.daemon import clock
 from mash_plugin.daemon import hook_parts as parts
-from mash_plugin.daemon.hook_call import Hook, HookNode, Undo, shown_as, take_back
+from mash_plugin.daemon.delivery import Delivery
+from mash_plugin.daemon.hook_call import Hook, HookNode, shown_as
 from mash_plugin.daemon.log import place_of
 from mash_plugin.memory.call import Caller
 from mash_plugin.memory.masking import masking
 from mash_plugin.render import context, notes
 from mash_plugin.render.text import shown_bytes
-from mash_plugin.store.session_rows import CHAT, SessionState
+from mash_plugin.store.session_rows import (
+    CHAT,
+    NOTED_AT_START,
+    NOTED_WITH_PROMPT,
+    SessionState,
+)
+from mash_plugin.store.sessions import LONG_AGO
 
 if TYPE_CHECKING:  # a hook's first answer needs no transcripts
     from mash_plugin.agents.events import HookedAgent
@@ -30,11 +38,27 @@ PATIENCE = 0.7
 """The share of the budget that is left to the chats when the records are slow."""
 MOST_BYTES_EACH = 4
 """Of a character in a text that is clean: most are not worth counting."""
-LONG_AGO = 0
-"""When a block without its records was shown: to a resume, all of them are new."""
 NOTE = "note"
 """The saving note among the IDs of what was shown."""
 SOURCES = ("startup", "resume", "clear", "compact", "fork")
+
+
+class Told(NamedTuple):
+    """What was found for the block of a start."""
+
+    records: parts.Records
+    own: parts.Records
+    hints: list[context.ChatHint]
+    elsewhere: list[context.Elsewhere]
+    group: context.FromGroup
+
+
+class DueNote(NamedTuple):
+    """Why a prompt brings a note."""
+
+    is_lasting: bool
+    is_due: bool
+    was_told: bool
 
 
 def answer(
@@ -43,11 +67,11 @@ def answer(
     agent: str,
     switches: Mapping[str, str],
     body: bytes,
-    undo: Undo | None = None,
+    delivery: Delivery | None = None,
 ) -> bytes:
     """The bytes that this hook prints: one JSON object, or nothing."""
     until = time.monotonic() + BUDGET_S
-    undo = [] if undo is None else undo
+    way = delivery or Delivery()
     try:
         host = HOOKED.get(agent)
         event = host.parse_event(name, read_payload(body)) if host else None
@@ -56,7 +80,7 @@ def answer(
         if event.session_id == CHECK_SESSION:
             node.call(Caller(event.agent, event.session_id), 0, switches)  # the store must be open
             return host.wrap_context(event, CHECK_TEXT)
-        hook = _prepare(node, name, host, event, switches, until, undo)
+        hook = _prepare(node, name, host, event, switches, until, way)
         if hook is None:
             return b""
         shown = masking(hook.call.settings)  # also over what its parts do not mask themselves
@@ -65,13 +89,16 @@ def answer(
             told = "subagent-start" if event.name == "SubagentStart" else name
             size = len(text.encode("utf-8", "replace"))
             node.hook_state.ledger.add(event.session_id, told, size)
-            undo.append(partial(node.hook_state.ledger.take_back, event.session_id, told, size))
+            way.undo.append(partial(node.hook_state.ledger.take_back, event.session_id, told, size))
         return host.wrap_context(event, text)
     except Exception as error:  # the hook's boundary: silence
         with suppress(Exception):
             node.on_hook_failure(name, place_of(error))
-        take_back(undo)
+        way.take_back()
         return b""
+    finally:
+        if delivery is None:  # nobody will tell what became of it
+            way.end()
 
 
 def _prepare(
@@ -81,7 +108,7 @@ def _prepare(
     event: HookEvent,
     switches: Mapping[str, str],
     until: float,
-    undo: Undo,
+    way: Delivery,
 ) -> Hook | None:
     """Note that the hook ran and find out what it may do; None where it must be silent."""
     now = clock.now_ms(switches.get("MASH_TEST_NOW_MS"))
@@ -94,7 +121,7 @@ def _prepare(
     if off.issuperset(MARKER_SWITCHES):  # the same as `deny`: not even its chats are hinted at
         return None
     may_index = "index" not in off and not is_denied(project, settings.no_index)
-    session = _note_session(node, name, event, project, now, may_index=may_index)
+    session = _note_session(node, name, event, project, now, way, may_index=may_index)
     if node.hook_state.pauses.until(parts.pause_targets(project, event.session_id), now):
         return None
     may_recall = _may(settings.recall, "recall", off, project, settings.no_recall)
@@ -112,7 +139,7 @@ def _prepare(
         may_group=may_recall and call.group is not None and "group" not in off,
         until=until,
         patient_until=until - BUDGET_S * PATIENCE,
-        undo=undo,
+        undo=way.undo,
     )
 
 
@@ -122,11 +149,15 @@ def _note_session(
     event: HookEvent,
     project: Project | None,
     now: int,
+    way: Delivery,
     *,
     may_index: bool,
 ) -> SessionState:
-    place = project.place if project else None
-    session = node.hook_state.touch(event.session_id, event.agent, name, now, place)
+    place, start = project.place if project else None, None
+    if event.name == "SessionStart" and not event.is_subagent:
+        start = threading.Event()
+        way.whenever.append(start.set)
+    session = node.hook_state.touch(event.session_id, event.agent, name, now, place, start)
     if event.transcript_path and may_index and name != "file-read":
         node.index_soon(event.agent, event.transcript_path)
     if event.name == "SessionEnd":
@@ -155,18 +186,53 @@ def _text(hook: Hook) -> str:
 
 
 def _session_start(hook: Hook) -> str:
-    event, call = hook.event, hook.call
-    if event.is_machine_made or event.agent_id is not None:
+    event, state = hook.event, hook.node.hook_state
+    if event.is_subagent:
         return ""
     source = event.source if event.source in SOURCES else "startup"
     told_at = hook.session.last_full_block_at
     if source == "resume" and told_at is not None:
         return _resumed(hook, told_at)
-    state = hook.node.hook_state
-    if not state.claim_block(event.session_id, source, call.now):
+    if not state.claim_block(event.session_id, source, hook.call.now):
         return ""
     still = None if source == "compact" else told_at
     hook.undo.append(partial(state.give_back_block, event.session_id, source, still))
+    return _full_block(hook, source)
+
+
+def _made_up(hook: Hook, due: DueNote | None) -> str:
+    """What the session's start should have told, where its answer never came: with a prompt, once.
+
+    The hook of a start that is still being answered has given up, or is about to print it.
+    """
+    session, session_id = hook.session, hook.event.session_id
+    if session.start_under_way is not None:
+        session.start_under_way.wait(max(0.0, hook.until - time.monotonic()))
+    if session.owed is None:
+        return ""
+    state, told_at = hook.node.hook_state, session.last_full_block_at
+    before = frozenset(session.shown_since_prompt)
+    source = state.claim_owed(session_id, hook.call.now)
+    if source is None:  # another prompt brings it
+        return ""
+    if source == "resume" and told_at is not None:
+        return _resumed(hook, told_at)
+    hook.undo.append(partial(state.give_back_block, session_id, source, told_at, before))
+    room = context.BLOCK_BYTES
+    longest = notes.both(hook.host.TOOL_PREFIX, session_id, hook.scope) if due else ""
+    if _fits(longest):  # the prompt's own note stands below, and within the same limit
+        room -= shown_bytes(longest)
+    return _full_block(hook, source, before, room)
+
+
+def _full_block(
+    hook: Hook,
+    source: str,
+    before: frozenset[str] | None = None,
+    room: int = context.BLOCK_BYTES,
+) -> str:
+    """The block of a start; with `before` of one that is made up for, without what did arrive."""
+    event, call, state = hook.event, hook.call, hook.node.hook_state
     records = parts.project_records(call, hook.project, hook.branch) if hook.may_recall else None
     wants_personal = hook.may_recall and call.settings.personal_at_start
     personal = parts.personal_records(call) if wants_personal else None
@@ -179,32 +245,32 @@ def _session_start(hook: Hook) -> str:
     shared = hook.take(group) or context.NOTHING_SHARED
     if found is None:
         state.note_block(event.session_id, LONG_AGO)
-    return _full_block(hook, found or [], own, hints, hook.take(elsewhere) or [], shared)
+    if any(map(hook.is_late, (records, personal, chats))):
+        state.owe(event.session_id, source)
+    told = Told(found or [], own, hints, hook.take(elsewhere) or [], shared)
+    return _block_of(hook, told, before, room)
 
 
-def _full_block(
-    hook: Hook,
-    records: parts.Records,
-    own: parts.Records,
-    hints: list[context.ChatHint],
-    elsewhere: list[context.Elsewhere],
-    group: context.FromGroup,
-) -> str:
+def _block_of(hook: Hook, told: Told, before: frozenset[str] | None, room: int) -> str:
     """The block without what another start brings to the same prompt."""
     session, tools = hook.session, hook.host.TOOL_PREFIX
-    before = session.shown_since_prompt if hook.host.STARTS_WITH_PROMPT else frozenset()
-    records = [record for record in records if record["id"] not in before]
-    own = [record for record in own if record["id"] not in before]
-    hints = [hint for hint in hints if f"{CHAT}{hint.id}" not in before]
+    by: Literal["start", "prompt"] = "start" if before is None else "prompt"
+    if before is None:
+        before = frozenset(session.shown_since_prompt if hook.host.STARTS_WITH_PROMPT else ())
+    records = [record for record in told.records if record["id"] not in before]
+    own = [record for record in told.own if record["id"] not in before]
+    hints = [hint for hint in told.hints if f"{CHAT}{hint.id}" not in before]
     note = ""
     if hook.may_capture and NOTE not in before:
         note = notes.saving(tools, hook.event.session_id, hook.scope)
-    group = group._replace(records=[r for r in group.records if shown_as(r) not in before])
-    text = context.session_start(records, own, hints, note, tools, elsewhere, group)
+    shared = [record for record in told.group.records if shown_as(record) not in before]
+    group = told.group._replace(records=shared)
+    text = context.session_start(records, own, hints, note, tools, told.elsewhere, group, room)
     if NOTE not in before:
-        session.told_to_cite_by = "start" if note and note in text else None
+        session.told_to_cite_by = by if note and note in text else None
     if note and note in text:
         session.shown_since_prompt.add(NOTE)
+        hook.note([NOTED_AT_START if by == "start" else NOTED_WITH_PROMPT])
     return hook.noted([*records, *own], hints, text, group)
 
 
@@ -227,22 +293,32 @@ def _resumed(hook: Hook, told_at: int) -> str:
         return ""
     found = parts.changed_records(hook.call, hook.project, told_at, hook.branch)
     hook.find([found], None)
+    state, session_id = hook.node.hook_state, hook.event.session_id
     changed = hook.take(found)
+    if hook.is_late(found):
+        state.owe(session_id, "resume")
     if not changed:
         return ""
-    state, session_id = hook.node.hook_state, hook.event.session_id
     state.note_block(session_id, hook.call.now)
     hook.undo.append(partial(state.give_back_block, session_id, "resume", told_at))
     return hook.noted(changed, [], context.resumed(changed))
 
 
 def _prompt_submit(hook: Hook) -> str:
+    if hook.event.is_subagent:
+        return ""
+    due = None if hook.event.is_machine_made else _due_note(hook)
+    made_up = _made_up(hook, due)
+    if not (hook.event.is_machine_made or hook.session.owed):
+        hook.session.shown_since_prompt.clear()
+    note = _note(hook, due) if due else ""
+    return context.joined(made_up, note if _fits(note) else "")
+
+
+def _due_note(hook: Hook) -> DueNote | None:
     event, now = hook.event, hook.call.now
-    if event.is_machine_made:
-        return ""
-    hook.session.shown_since_prompt.clear()
     if not hook.may_capture:
-        return ""
+        return None
     from mash_plugin.records import cues  # only prompts need its patterns
 
     before = hook.session.last_reminder_at
@@ -256,15 +332,17 @@ def _prompt_submit(hook: Hook) -> str:
         hook.find([], offer)
         is_lasting = cues.reads_lasting(prompt, hook.take(offer))
     if not (is_lasting or is_due):
-        return ""
+        return None
     still = before if is_due else hook.session.last_reminder_at
     hook.undo.append(partial(hook.node.hook_state.give_back_note, event.session_id, still))
-    return _note(hook, is_lasting, is_due, before is not None)
+    hook.note([NOTED_WITH_PROMPT])
+    return DueNote(is_lasting, is_due, before is not None)
 
 
-def _note(hook: Hook, is_lasting: bool, is_due: bool, was_told: bool) -> str:
+def _note(hook: Hook, due: DueNote) -> str:
     """The note that is due; how to cite, most of its text, is said once for each in a context."""
     tools, session_id = hook.host.TOOL_PREFIX, hook.event.session_id
+    is_lasting, is_due, was_told = due
     told_by = hook.session.told_to_cite_by
     if not is_lasting and (told_by or was_told):
         return notes.sweep_again(tools)
@@ -311,10 +389,14 @@ def _file_text(
         [c for c in chats if f"{CHAT}{c.id}" in new],
         hook.host.TOOL_PREFIX,
     )
-    if MOST_BYTES_EACH * len(text) > room and shown_bytes(text) > room:
+    if not _fits(text, room):
         text = ""
     unseen = [i for i in new if i.removeprefix(CHAT) not in text]
     if unseen:
         session_id, reader = hook.event.session_id, hook.event.agent_id or ""
         hook.node.hook_state.take_back(session_id, reader, path, unseen)
     return text
+
+
+def _fits(text: str, room: int = context.BLOCK_BYTES) -> bool:
+    return MOST_BYTES_EACH * len(text) <= room or shown_bytes(text) <= room

@@ -30,6 +30,11 @@ class Part(Generic[T]):
         """Whether a thread has come to it."""
         return self._claim.locked()
 
+    @property
+    def is_done(self) -> bool:
+        """Whether it has found something, or failed."""
+        return self._done.is_set()
+
     def run(self) -> None:
         """Do the work unless another thread does; a failure is kept for the caller to report."""
         if not self._claim.acquire(blocking=False):

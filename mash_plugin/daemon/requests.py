@@ -10,13 +10,13 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from mash_plugin.daemon.clock import now_ms
+from mash_plugin.daemon.delivery import Delivery
 from mash_plugin.daemon.frames import HookFrame
 from mash_plugin.daemon.log import Log, place_of
 from mash_plugin.errors import Internal, MashError
 from mash_plugin.paths import Paths
 
 if TYPE_CHECKING:
-    from mash_plugin.daemon.hook_call import Undo
     from mash_plugin.daemon.node import Node
     from mash_plugin.daemon.workers import Workers
     from mash_plugin.group.kept import KeptGroup
@@ -86,17 +86,17 @@ class Requests:
             raise self.problem or Internal()
         return self.node
 
-    def answer_hook(self, frame: HookFrame, undo: "Undo") -> bytes:
+    def answer_hook(self, frame: HookFrame, delivery: Delivery) -> bytes:
         """The line that the hook prints, or nothing: a hook never hears of a failure.
 
-        `undo` is to be called if the line never arrives.
+        The server tells `delivery` whether the line arrived.
         """
         began = time.monotonic()
         try:
             from mash_plugin.daemon.hooks import answer
 
             node = self.open_node()
-            text = answer(node, frame.name, frame.agent, frame.switches, frame.body, undo)
+            text = answer(node, frame.name, frame.agent, frame.switches, frame.body, delivery)
             failure = "-"
         except Exception as error:  # the hook's boundary: silence
             text, failure = b"", place_of(error)
@@ -121,6 +121,12 @@ class Requests:
                     ms=took_ms,
                     failure=failure,
                 )
+
+    def note_late(self, frame: HookFrame) -> None:
+        """Count and log an answer for which its hook no longer waited."""
+        if self.node:
+            self.node.hook_state.latency.add_late(frame.name, now_ms())
+        self.log.write("late", name=frame.name, agent=frame.agent)
 
     def start_workers(self) -> "Workers":
         """The background work, begun when the first answer is out: no hook waits for it."""

@@ -6,12 +6,14 @@ import os
 import selectors
 import time
 from collections import deque
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from mash_plugin import wire
 from mash_plugin.daemon import lifecycle
+from mash_plugin.daemon.delivery import Delivery
 from mash_plugin.daemon.frames import (
     Frame,
     HookFrame,
@@ -23,9 +25,6 @@ from mash_plugin.daemon.lifecycle import Identity, Lock
 from mash_plugin.daemon.pool import Pool
 from mash_plugin.daemon.requests import Requests
 
-if TYPE_CHECKING:
-    from mash_plugin.daemon.hook_call import Undo
-
 CHUNK = 1 << 16
 HOOK_WORKERS = 4
 READ_WORKERS = 8
@@ -34,6 +33,9 @@ WRITE_WORKERS = 16
 GROUP_WORKERS = 16
 """They wait for a network, so that nobody who reads what is here waits for them."""
 WRITING = frozenset(("record", "extract_records"))
+MOST_UNREAD = 16
+HOOK_LIFE_S = 2.0
+"""A hook that has not ended by then has read its answer."""
 QUIET_S = 0.05
 LAST_WORDS_S = 0.5
 LAST_WORK_S = 5.0
@@ -64,6 +66,8 @@ class Connection:
         self.is_lease = False
         self.has_left = False
         """Whether it was gone before its reply, which the loop finds out once more."""
+        self.unread: Delivery | None = None
+        """The way of a reply that was sent, but perhaps never read."""
 
     def say(self, reply: bytes) -> bytes:
         """Send what goes out at once, from the thread that made it; returns the rest."""
@@ -101,6 +105,8 @@ class DaemonServer:
         self._group_pool = Pool("group", GROUP_WORKERS)
         self._connections: set[Connection] = set()
         self._done: deque[tuple[Connection, bytes]] = deque()
+        self._unread: deque[Connection] = deque()
+        """Answered hooks that may not have read it: the kernel tells when they have ended."""
         self._reason: str | None = None
         self._spare: int | None = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
         self._paused_until: float | None = None
@@ -238,9 +244,8 @@ class DaemonServer:
     def _take(self, connection: Connection, frame: Frame) -> None:
         match frame:
             case HookFrame():
-                undo: Undo = []
-                hook = partial(self._requests.answer_hook, frame, undo)
-                self._work(self._hook_pool, connection, hook, undo)
+                self._look_at_unread()
+                self._answer_hook(connection, frame)
             case ToolFrame():
                 pool = self._write_pool if frame.method in WRITING else self._read_pool
                 if frame.asks_group:
@@ -263,12 +268,30 @@ class DaemonServer:
                 self._write(connection)
         return None
 
+    def _answer_hook(self, connection: Connection, frame: HookFrame) -> None:
+        delivery = Delivery()
+        delivery.on_failure = partial(self._requests.note_late, frame)
+
+        def settle() -> None:
+            if connection.has_left:
+                delivery.fail()
+            elif delivery.undo:
+                connection.unread = delivery
+            delivery.end()
+
+        self._work(
+            self._hook_pool,
+            connection,
+            partial(self._requests.answer_hook, frame, delivery),
+            settle,
+        )
+
     def _work(
         self,
         pool: Pool,
         connection: Connection,
         think: "partial[bytes]",
-        undo: "Undo | None" = None,
+        settle: Callable[[], None] = lambda: None,
     ) -> None:
         self._selector.unregister(connection.socket)
         connection.is_working = True
@@ -278,13 +301,24 @@ class DaemonServer:
                 reply = think()
             except Exception:  # without memory even for an error: let go of the client
                 reply = b""
-            self._done.append((connection, connection.say(reply)))
-            while undo and connection.has_left:
-                undo.pop()()
+            rest = connection.say(reply)
+            settle()
+            self._done.append((connection, rest))
             self._wake()
             self._requests.log_hooks()
 
         pool.submit(job)
+
+    def _look_at_unread(self) -> None:
+        """Find out which hooks ended, starved of time, before they read what was sent to them."""
+        for connection in list(self._unread):
+            delivery = connection.unread
+            if connection.socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) and delivery:
+                delivery.fail()
+            elif time.monotonic() - connection.since < HOOK_LIFE_S:
+                continue
+            self._unread.remove(connection)
+            connection.socket.close()
 
     def _write(self, connection: Connection) -> None:
         try:
@@ -305,8 +339,13 @@ class DaemonServer:
     def _close(self, connection: Connection) -> None:
         with suppress(KeyError, ValueError):
             self._selector.unregister(connection.socket)
-        connection.socket.close()
         self._connections.discard(connection)
+        if connection.unread:
+            if len(self._unread) == MOST_UNREAD:
+                self._unread.popleft().socket.close()
+            self._unread.append(connection)
+        else:
+            connection.socket.close()
         if connection.is_lease:
             self._requests.load.leases -= 1
         self._reserve()
@@ -359,6 +398,8 @@ class DaemonServer:
                 waiting = [c for c in waiting if c.is_working or c.outgoing]
             if self._requests.load.connections == before and not waiting:
                 break
+        for connection in self._unread:
+            connection.socket.close()
         self._selector.unregister(self._listener)
         self._listener.close()
         for pool in (self._hook_pool, self._read_pool, self._write_pool, self._group_pool):

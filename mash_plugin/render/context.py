@@ -67,6 +67,7 @@ def session_start(
     tools: str,
     elsewhere: Iterable[Elsewhere] = (),
     group: FromGroup = NOTHING_SHARED,
+    room: int = BLOCK_BYTES,
 ) -> str:
     """Up to three records of the project, personal preferences if asked for, chats, saving note.
 
@@ -81,15 +82,15 @@ def session_start(
     )
     own = _block(lead, personal, PERSONAL_BYTES)
     shared = _group(group)
-    hints = _join(_elsewhere(elsewhere), _chats("Recent chats", chats, tools))
+    hints = joined(_elsewhere(elsewhere), _chats("Recent chats", chats, tools))
     # The hosts cut at 10,000; a long project path in the note is the one unbounded part.
     choices = (
-        _join(project, own, shared, hints, note),
-        _join(project, own, hints, note),
-        _join(project, note),
-        _join(project, own, hints),
+        joined(project, own, shared, hints, note),
+        joined(project, own, hints, note),
+        joined(project, note),
+        joined(project, own, hints),
     )
-    return next((text for text in choices if shown_bytes(text) <= BLOCK_BYTES), "")
+    return next((text for text in choices if shown_bytes(text) <= room), "")
 
 
 def subagent_start(records: Iterable[Mapping[str, Any]]) -> str:
@@ -112,7 +113,7 @@ def file_read(
 ) -> str:
     """The records that name this file and earlier chats about it."""
     name = json_line(shorten(clean(path), PATH_CHARACTERS))
-    return _join(
+    return joined(
         _block(f"Memory that names {name} (mash): {REMINDER}", records, FILE_RECORDS_BYTES),
         _chats(f"Earlier chats that mention {name}", chats, tools),
     )
@@ -210,5 +211,6 @@ def _elsewhere_line(line: Elsewhere) -> str:
     return json_line({"date": _day(line.at), "agent": clean(line.agent), "working": text})
 
 
-def _join(*blocks: str) -> str:
+def joined(*blocks: str) -> str:
+    """The blocks that hold something, apart from each other."""
     return "\n\n".join(block for block in blocks if block)

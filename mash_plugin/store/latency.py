@@ -15,6 +15,7 @@ MOST_HOOKS = 16
 """Names come from whoever calls: more of them than there are hooks are not counted."""
 _DAY_MS = 86_400_000
 _REST_MS = 0  # how the store names the column of the rest
+_LATE_MS = -1  # and that of answers that came when nobody waited any more
 
 _sql = queries.load("sessions")
 
@@ -36,6 +37,12 @@ class Told(NamedTuple):
     since: int | None
 
 
+def late_answers(db: Connection, now: int) -> dict[str, int]:
+    """How many answers of each hook came too late, today and the day before, as far as written."""
+    since = {"late": _LATE_MS, "first_day": now // _DAY_MS - 1}
+    return {str(hook): number for hook, number in db.all(_sql.late_answers, since)}
+
+
 class Latency:
     """Adds up in memory what is not yet in the store; adding is dictionary work alone."""
 
@@ -54,12 +61,35 @@ class Latency:
             if hook in self._hooks:
                 self._count((now // _DAY_MS, hook, limit), Answers(1, now))
 
+    def add_late(self, hook: str, now: int) -> None:
+        """Count an answer that was not waited for, apart from how long it took."""
+        with self._lock:
+            self._hooks |= {hook} if len(self._hooks) < MOST_HOOKS else set()
+            if hook in self._hooks:
+                self._count((now // _DAY_MS, hook, _LATE_MS), Answers(1, now))
+
+    def late(self, now: int) -> dict[str, int]:
+        """The same with what is not yet written."""
+        with self._database.reading() as db:
+            counts = late_answers(db, now)
+        with self._lock:
+            for (day, hook, limit), answers in self._unsaved.items():
+                if limit == _LATE_MS and day >= now // _DAY_MS - 1:
+                    counts[hook] = counts.get(hook, 0) + answers.number
+        return counts
+
     def told(self) -> Told:
         """Everything that is kept."""
         with self._lock:
-            found = [(hook, limit, *more) for (_, hook, limit), more in self._unsaved.items()]
+            found = [
+                (hook, limit, *more)
+                for (_, hook, limit), more in self._unsaved.items()
+                if limit != _LATE_MS
+            ]
         with self._database.reading() as db:
-            found += [(str(row[0]), *row[1:]) for row in db.all(_sql.sum_latency)]
+            found += [
+                (str(row[0]), *row[1:]) for row in db.all(_sql.sum_latency, {"late": _LATE_MS})
+            ]
         columns = [*LIMITS_MS, _REST_MS]
         hooks = {hook: [0] * len(columns) for hook in sorted({row[0] for row in found})}
         for hook, limit, number, _ in found:

@@ -1,13 +1,18 @@
 """One session as its hooks have seen it, and the rows that keep it."""
 
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from mash_plugin.store import queries
 from mash_plugin.store.sqlite import Connection, Params
 
+if TYPE_CHECKING:
+    from threading import Event
+
 CHAT, GROUP = "chat:", "group:"
+NOTED_AT_START, NOTED_WITH_PROMPT = "note:start", "note:prompt"
+"""The saving note among what was shown."""
 Shown = tuple[str, str, str]
-"""(reader, path, ID of a record, `chat:ID` or `group:NODE/ID`)"""
+"""(reader, path, ID of a record, `chat:ID`, `group:NODE/ID` or one of the saving notes)"""
 
 _sql = queries.load("sessions")
 
@@ -32,6 +37,10 @@ class SessionState:
         """IDs that starts have shown while no prompt came, and the name of the saving note."""
         self.forgot_shown = False
         """A compaction emptied `shown`; the saved rows must tell so."""
+        self.owed: str | None = None
+        """The source of a start of which something never arrived; the next prompt brings it."""
+        self.start_under_way: Event | None = None
+        """Set once it is known whether the newest start's answer arrived."""
 
 
 class SessionRow(NamedTuple):

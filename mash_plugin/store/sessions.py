@@ -23,10 +23,14 @@ from mash_plugin.store.session_rows import (
 )
 from mash_plugin.store.sqlite import Database, Params
 
+LONG_AGO = 0
+"""When a block without its records was shown: to a resume, all of them are new."""
 KEEP_MS = 90 * 86_400_000
 SESSIONS_IN_MEMORY = 1_000
 MOST_SHOWN = 5_000
 """What one context can have been shown with files; a compaction begins anew."""
+AWAY_MS = 30 * 60_000
+"""A session that was quiet for so long before this daemon's first hook has been resumed since."""
 MOST_HEARTBEATS = 64
 """Names come from whoever calls: more of them than there are hooks are not noted."""
 
@@ -43,23 +47,43 @@ class HookState:
         self._database = database
         self._on_change = on_change
         self._lock = threading.Lock()
+        self._began_at: int | None = None
+        """When the first hook of this daemon came."""
         self._sessions: dict[str, SessionState] = {}
+        self._forgotten: set[str] = set()
+        """They go on perhaps, and their starts did arrive."""
         self._heartbeats: dict[tuple[str, str], int] = {}
         self._unsaved: set[str] = set()
         self._unsaved_heartbeats: set[tuple[str, str]] = set()
 
     def touch(
-        self, session_id: str, agent: str, hook: str, now: int, project: str | None = None
+        self,
+        session_id: str,
+        agent: str,
+        hook: str,
+        now: int,
+        project: str | None = None,
+        start: threading.Event | None = None,
     ) -> SessionState:
-        """Note that a hook of this session ran; the first one starts its clock (R-126)."""
+        """Note that a hook of this session ran; the first one starts its clock (R-126).
+
+        With `start` it is a start, which takes the place of any that never arrived. A session
+        whose first hook is another one had a start that did not reach us.
+        """
         with self._lock:
             known = session_id in self._sessions
         loaded = None if known else self._load(session_id)
         with self._lock:
+            self._began_at = self._began_at or now
             session = self._sessions.get(session_id)
             if session is None:
                 session = loaded or SessionState(agent, now, now)
+                session.owed = None if session_id in self._forgotten else self._missed(session)
+                if start is None and loaded is None and session.owed is not None:
+                    self.latency.add_late("session-start", now)
                 self._sessions[session_id] = session
+            if start is not None:
+                session.start_under_way, session.owed = start, None
             session.last_activity_at = max(session.last_activity_at, now)
             session.project = project or session.project
             if len(self._heartbeats) < MOST_HEARTBEATS or (agent, hook) in self._heartbeats:
@@ -88,16 +112,43 @@ class HookState:
             self._changed(session_id)
             return True
 
-    def give_back_block(self, session_id: str, source: str, shown_until: int | None) -> None:
-        """Let a block that was claimed a moment ago, but never arrived, count as not shown."""
+    def give_back_block(
+        self,
+        session_id: str,
+        source: str,
+        shown_until: int | None,
+        before: Iterable[str] = (),
+    ) -> None:
+        """Let a block that was claimed a moment ago, but never arrived, count as not shown.
+
+        It is owed then; `before` is what had been shown since the last prompt.
+        """
         with self._lock:
             session = self._sessions.get(session_id)
             if session is not None:
                 session.shown_sources.discard(source)
                 session.last_full_block_at = shown_until
                 session.told_to_cite_by = None
-                session.shown_since_prompt.clear()
+                session.shown_since_prompt = set(before)
+                session.owed = source
                 self._changed(session_id)
+
+    def owe(self, session_id: str, source: str) -> None:
+        """Let the next prompt bring what the answer to this start had no time for."""
+        with self._lock:
+            if session_id in self._sessions:
+                self._sessions[session_id].owed = source
+
+    def claim_owed(self, session_id: str, now: int) -> str | None:
+        """The source of the start that a prompt is to make up for; two at once get it once."""
+        with self._lock:
+            session = self._sessions[session_id]
+            source, session.owed = session.owed, None
+            if source is not None and (source != "resume" or session.last_full_block_at is None):
+                session.shown_sources.add(source)
+                session.last_full_block_at = now
+                self._changed(session_id)
+            return source
 
     def note_block(self, session_id: str, shown_until: int) -> None:
         """Note up to which time the session was shown what had changed."""
@@ -106,7 +157,7 @@ class HookState:
             self._changed(session_id)
 
     def note_shown(self, session_id: str, ids: Iterable[str], now: int) -> None:
-        """Note what the block of a session's start or resume held; it may come again."""
+        """Note what a session was shown that may come again: its block, or the saving note."""
         with self._lock:
             self._sessions[session_id].unsaved_shown.update({("", "", i): now for i in ids})
             self._changed(session_id)
@@ -183,7 +234,8 @@ class HookState:
         gone = {f"{CHAT}{chat_id}" for chat_id in chat_ids}
         with self._lock:
             for session_id in session_ids:
-                self._sessions.pop(session_id, None)
+                if self._sessions.pop(session_id, None):
+                    self._forgotten.add(session_id)
                 self._unsaved.discard(session_id)
                 self.ledger.forget(session_id)
             for session in self._sessions.values():
@@ -246,6 +298,15 @@ class HookState:
                     continue
                 self._unsaved.add(unsaved.session_id)
                 put_back(session, unsaved)
+
+    def _missed(self, session: SessionState) -> str | None:
+        """The source of the start that a session had unseen, as far as its state tells."""
+        if session.last_full_block_at is None:
+            return "startup"
+        if session.last_full_block_at == LONG_AGO:
+            return "resume"
+        assert self._began_at is not None  # noqa: S101 - noted with every touch
+        return "resume" if session.last_activity_at < self._began_at - AWAY_MS else None
 
     def _changed(self, session_id: str) -> None:
         self._unsaved.add(session_id)

@@ -1,4 +1,5 @@
 import json
+import threading
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -31,12 +32,14 @@ class Desk:
     switches: dict[str, str] = field(default_factory=dict)
     queued: list[tuple[str, str]] = field(default_factory=list)
     failures: list[tuple[str, str]] = field(default_factory=list)
+    begun: set[str] = field(default_factory=set)
 
     def reopen(self) -> None:
         """What a new daemon finds after an orderly end of the old one."""
         self.node.hook_state.flush(self.now)
         self.node.close()
         self.node = open_node(self.root)
+        self.begun.clear()
         self.listen()
 
     def listen(self) -> None:
@@ -64,6 +67,13 @@ class Desk:
         )
 
     def prompt(self, text: str = "Fix the failing test", session: str = "s-1", **more: Any) -> str:
+        """A prompt of a session whose start, of which these tests know nothing, did arrive."""
+        if session not in self.begun:
+            self.begun.add(session)
+            arrived = threading.Event()
+            arrived.set()
+            state = self.node.hook_state
+            state.touch(session, "claude-code", "session-start", self.now, start=arrived)
         return self.say(
             "prompt-submit", "UserPromptSubmit", session_id=session, prompt=text, **more
         )

@@ -47,7 +47,7 @@ def fetcher(desk, monkeypatch):
     home = desk.root / "mash"
     (home / "group.dsn").write_text("host=/nowhere user=mash_team_m_bob")
     (home / "config.toml").write_text(ON)
-    monkeypatch.setattr("mash_plugin.daemon.fetching.now_ms", lambda: desk.now)
+    monkeypatch.setattr("mash_plugin.daemon.node.now_ms", lambda: desk.now)
     log = Log(str(desk.root / "daemon.log"))
     found = Fetching(desk.node, log)
     yield found

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from mash_plugin.daemon import hooks
-from mash_plugin.daemon.hook_call import take_back
+from mash_plugin.daemon.delivery import Delivery
 from tests.hooks_answers.conftest import MINUTE
 
 LASTING = "From now on always run the linter before committing."
@@ -17,11 +17,12 @@ def lose(desk, monkeypatch):
     kept = hooks.answer
 
     def lose_one(say, *arguments, **fields):
-        undo = []
+        delivery = Delivery()
         with monkeypatch.context() as patch:
-            patch.setattr(hooks, "answer", lambda *words: kept(*words, undo))
+            patch.setattr(hooks, "answer", lambda *words: kept(*words, delivery))
             text = say(*arguments, **fields)
-        take_back(undo)
+        delivery.fail()
+        delivery.end()
         return text
 
     return lose_one

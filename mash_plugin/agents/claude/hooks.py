@@ -26,7 +26,7 @@ def parse_event(hook: str, raw: dict[str, Any]) -> HookEvent | None:
     if event is None:
         return None
     if event.prompt is not None:
-        machine = event.agent_id is not None or is_written_by_host(event.prompt)
+        machine = event.is_subagent or is_written_by_host(event.prompt)
         return event._replace(is_machine_made=machine)
     if event.name == "PreToolUse":
         path = tool_argument(raw, "Read", "file_path")

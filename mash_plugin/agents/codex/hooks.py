@@ -34,7 +34,8 @@ def parse_event(hook: str, raw: dict[str, Any]) -> HookEvent | None:
     event = common_event(NAME, EVENTS.get(hook, ()), raw)
     if event is None:
         return None
-    machine = event.agent_id is not None or not _is_own_rollout(event)
+    machine = event.is_subagent or not _is_own_rollout(event)
+    event = event._replace(is_subagent=machine)
     if event.name == "PostToolUse":
         command = tool_argument(raw, "Bash", "command")
         if command is None:

@@ -57,7 +57,12 @@ ON CONFLICT (day, hook, limit_ms) DO UPDATE SET
   answers = answers + excluded.answers, first_at = min(first_at, excluded.first_at);
 
 -- name: sum_latency
-SELECT hook, limit_ms, sum(answers), min(first_at) FROM hook_latency GROUP BY hook, limit_ms;
+SELECT hook, limit_ms, sum(answers), min(first_at) FROM hook_latency
+WHERE limit_ms != :late GROUP BY hook, limit_ms;
+
+-- name: late_answers
+SELECT hook, sum(answers) FROM hook_latency
+WHERE limit_ms = :late AND day >= :first_day GROUP BY hook;
 
 -- name: delete_old_latency
 -- Counted from the day before the newest one: a clock that jumped ahead must not empty the table.

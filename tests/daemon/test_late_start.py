@@ -1,0 +1,88 @@
+"""A start that no hook could print is made up for by the next prompt: real hooks and daemons."""
+
+import os
+import select
+import signal
+from pathlib import Path
+
+import pytest
+
+from mash_plugin import connecting
+from tests.support.daemons import Place, event, run_hook
+from tests.support.polling import eventually
+
+AGENTS = pytest.mark.parametrize("agent", ["claude-code", "codex"])
+TOLD = b"Saving memory"
+
+
+def prompt(place: Place, agent: str = "claude-code") -> bytes:
+    body = event("UserPromptSubmit", prompt="Fix the failing test")
+    return place.hook("prompt-submit", body, agent=agent).out
+
+
+def made_up_once(place: Place, agent: str = "claude-code") -> bool:
+    """A prompt may be late on its own, on a busy machine; then the one after it brings it."""
+    text = eventually(lambda: prompt(place, agent), "no prompt brought what the start should have")
+    return TOLD in text and prompt(place, agent) == b""
+
+
+@AGENTS
+@pytest.mark.parametrize("source", ["startup", "resume", "clear", "compact"])
+@pytest.mark.spec("R-123", "R-124", "R-132")
+def test_a_start_that_a_hanging_daemon_left_unanswered_comes_with_the_prompt(
+    place: Place, agent: str, source: str
+) -> None:
+    daemon = place.start()
+    os.kill(daemon.pid, signal.SIGSTOP)
+    try:
+        start = event("SessionStart", source=source)
+        assert place.hook("session-start", start, agent=agent).out == b""
+    finally:
+        os.kill(daemon.pid, signal.SIGCONT)
+    assert made_up_once(place, agent)
+
+
+def test_a_start_that_met_no_daemon_comes_with_the_prompt(place: Place) -> None:
+    commands = place.root / "bin"
+    commands.mkdir()
+    (commands / "mash").write_text("#!/bin/sh\nexec sleep 60\n")  # it does not come up in time
+    (commands / "mash").chmod(0o755)
+    environment = place.environment | {"PATH": f"{commands}:/usr/bin:/bin"}
+    command = place.hook_command("session-start")[:-1]
+    assert run_hook(command, environment, event("SessionStart", source="startup")).out == b""
+    place.start()
+    assert made_up_once(place)
+
+
+def test_an_answer_that_the_hook_had_no_time_to_read_counts_as_not_told(place: Place) -> None:
+    place.start()
+    connection = connecting.connect(place.paths, 10.0)
+    assert connection is not None
+    with connection:
+        frame = b"mash/1 hook session-start claude-code\n" + event("SessionStart", source="startup")
+        connection.sendall(frame)
+        select.select([connection], [], [])
+    assert made_up_once(place)
+
+
+@AGENTS
+def test_a_start_that_was_printed_is_not_repeated(place: Place, agent: str) -> None:
+    place.start()
+    start = event("SessionStart", source="startup")
+    text = eventually(lambda: place.hook("session-start", start, agent=agent).out, "no answer")
+    assert TOLD in text
+    assert [prompt(place, agent) for _ in range(2)] == [b"", b""]
+    assert place.call("status")["late_hooks"] == {}
+
+
+def test_it_is_logged_and_counted_that_a_hook_was_late(place: Place) -> None:
+    place.start()
+    connection = connecting.connect(place.paths, 10.0)
+    assert connection is not None
+    with connection:
+        frame = b"mash/1 hook session-start codex\n" + event("SessionStart", source="startup")
+        connection.sendall(frame)
+        select.select([connection], [], [])
+    assert made_up_once(place, "codex")
+    assert place.call("status")["late_hooks"]["session-start"] == 1
+    assert "late name=session-start agent=codex" in Path(place.paths.log).read_text()
