@@ -22,7 +22,7 @@ def hooks(place: Place, rounds: int) -> Iterator[Line]:
         printed: list[bytes] = []
 
         def run(command: list[str], hook: str, keep: list[bytes], _number: int) -> float:
-            payload = place.payload(hook)
+            payload = place.told_payload(hook)
             seconds, out = time_process(command, payload, place.env, place.project)
             keep.append(out)
             return seconds
@@ -75,7 +75,7 @@ def away(place: Place, rounds: int) -> Iterator[Line]:
     for name in EVENTS:
 
         def held(hook: str, command: list[str], _number: int) -> float:
-            body = place.payload(hook)
+            body = place.told_payload(hook)
             return time_process(command, body, place.env, place.project, hold_stdin=True)[0]
 
         ratio = paired_ratio(
@@ -128,7 +128,7 @@ def calls(place: Place, _rounds: int) -> Iterator[Line]:
     bare = system_calls(place, strace, place.floor(), b"")
     yield Line("system calls of the bare interpreter", bare, "", key="calls/python -I -S -c pass")
     for name in EVENTS:
-        counted = system_calls(place, strace, place.hook(name), place.payload(name))
+        counted = system_calls(place, strace, place.hook(name), place.told_payload(name))
         note = f"{counted - bare:+d} beside the bare interpreter"
         yield Line(
             f"system calls of hook {name}, warm", counted, "", note=note, key=f"calls/{name}"

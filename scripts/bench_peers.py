@@ -52,7 +52,7 @@ def _hook(place: Place, peer: Peer, number: int, event: str, rounds: int) -> Ite
     timed, said, ours_said = [], [], []
     for _ in range(rounds):
         floor, _out = time_process(place.floor(), b"", place.env, place.project)
-        payload = place.payload(OURS[event])
+        payload = place.told_payload(OURS[event])
         ours, out = time_process(place.hook(OURS[event]), payload, place.env, place.project)
         ours_said.append(out)
         theirs, out = time_process(command, _payload(payload, peer), peer.env, peer.project)

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from bench_data import Words, typed_line, write_transcripts
 from bench_records import build_records, write_payload_files
-from bench_timing import cpu_seconds
+from bench_timing import cpu_seconds, time_process
 
 from mash_plugin.paths import Paths, find_paths
 from mash_plugin.records.model import Scope
@@ -261,6 +261,16 @@ class Place:
         common = {"session_id": session, "transcript_path": str(transcript)}
         common |= {"cwd": str(self.project), "hook_event_name": EVENTS[name]}
         return json.dumps(common | MORE[name](self.project)).encode()
+
+    def told_payload(self, name: str) -> bytes:
+        """The same of a session whose start was answered, which its first prompt brings else."""
+        payload = self.payload(name)
+        if name == "prompt-submit":
+            start = json.loads(payload) | {"hook_event_name": EVENTS["session-start"]}
+            time_process(
+                self.hook("session-start"), json.dumps(start).encode(), self.env, self.project
+            )
+        return payload
 
 
 EVENTS = {
