@@ -1,5 +1,6 @@
 """`mash mcp` for agents and `mash call` for scripts: the same methods, two ways in."""
 
+import gc
 import sys
 from typing import Any
 
@@ -15,8 +16,11 @@ from mash_plugin.errors import InvalidArgument, LocalFailure, MashError
 @click.option("--review", metavar="FILE", hidden=True, help="Serve the reviewer of one chat.")
 def mcp(review: str | None) -> None:
     """Serve the tools over stdio until the client leaves; agents start this themselves."""
+    gc.disable()  # looking for garbage among what stays takes a tenth of the agent's wait
     from mash_plugin import mcp_server
 
+    gc.freeze()
+    gc.enable()
     mcp_server.serve(review)
 
 
