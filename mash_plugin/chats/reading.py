@@ -79,6 +79,14 @@ def messages_newest_first(db: Connection, chat_id: str) -> Iterator[StoredMessag
         yield as_message(row)
 
 
+def prompts_newest_first(
+    db: Connection, chat_id: str, limit: int, look_back: int
+) -> list[StoredMessage]:
+    """The newest prompts of a chat, among so many of its last messages."""
+    asked = {"chat_id": chat_id, "limit": limit, "look_back": look_back}
+    return [as_message(row) for row in db.all(SQL.prompts_newest_first, asked)]
+
+
 def messages_from(db: Connection, chat_id: str, ordinal: int = 0) -> Iterator[StoredMessage]:
     """The messages of a chat in order, beginning with one of them."""
     for row in db.each(SQL.messages_from, {"chat_id": chat_id, "ordinal": ordinal}):

@@ -78,6 +78,7 @@ def record(place: Place, query: Mapping[str, str], path: Mapping[str, Any]) -> s
         current=newest if newest and newest["revision"] == one["revision"] else None,
         steps=steps_of(shown["revisions"]),
         sessions=shown["sessions"],
+        shown_to=place.ask("view_sessions", {"record": one["id"], "limit": 1}),
         older=shown["next_before_revision"],
         is_paged="before_revision" in request,
         drawing=draw(place.ask("view_graph", {"id": one["id"]}), one["id"]),

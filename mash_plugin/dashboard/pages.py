@@ -10,6 +10,7 @@ from mash_plugin.dashboard import (
     group_pages,
     health_page,
     memory_pages,
+    session_pages,
     throughline_page,
     timeline_page,
 )
@@ -24,6 +25,8 @@ PAGES: dict[str, Page] = {
     "/memory/{record_id}": memory_pages.record,
     "/chats": chat_pages.chats,
     "/chats/{chat_id}": chat_pages.chat,
+    "/sessions": session_pages.sessions,
+    "/sessions/{session_id}": session_pages.session,
     "/timeline": timeline_page.timeline,
     "/group": group_pages.group,
     "/group/records": group_pages.shared_records,
@@ -38,7 +41,19 @@ def failure_page(place: Place, error: MashError) -> str:
     return render("failure.html", place, nav="", message=error.message)
 
 
-def raw_record(place: Place, record_id: str) -> bytes:
+def raw_record(place: Place, path: Mapping[str, Any]) -> bytes:
     """The whole answer about a record, as agents get it."""
-    found = place.ask("terminal_show", {"id": record_id})
+    return _indented(place.ask("terminal_show", {"id": path["record_id"]}))
+
+
+def raw_session(place: Place, path: Mapping[str, Any]) -> bytes:
+    """The beginning of what a session was shown, as its page gets it."""
+    asked = {"id": path["session_id"], "limit": session_pages.MOST_RAW}
+    return _indented(place.ask("view_session", asked))
+
+
+RAW = {"/memory/{record_id}/json": raw_record, "/sessions/{session_id}/json": raw_session}
+
+
+def _indented(found: Mapping[str, Any]) -> bytes:
     return orjson.dumps(found, option=orjson.OPT_INDENT_2)

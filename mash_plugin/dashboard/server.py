@@ -19,7 +19,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mash_plugin.dashboard.connections import Connection
 from mash_plugin.dashboard.guard import HEADERS, NOWHERE, Guard
-from mash_plugin.dashboard.pages import PAGES, failure_page, raw_record
+from mash_plugin.dashboard.pages import PAGES, RAW, failure_page
 from mash_plugin.dashboard.place import Place
 from mash_plugin.errors import (
     ChatNotFound,
@@ -113,7 +113,7 @@ def _routes(place: Place, stopping: _Stopping) -> list[Route]:
 
     return [
         *(Route(path, page) for path in PAGES),
-        Route("/memory/{record_id}/json", raw),
+        *(Route(path, raw) for path in RAW),
         Route("/static/{name}", file),
         Route("/live", live),
     ]
@@ -132,7 +132,7 @@ def _page(place: Place, request: Request) -> Response:
 
 def _raw(place: Place, request: Request) -> Response:
     try:
-        body = raw_record(place, request.path_params["record_id"])
+        body = RAW[request.scope["route"].path](place, request.path_params)
     except MashError as error:
         return PlainTextResponse(error.message, _status(error))
     except Exception as error:

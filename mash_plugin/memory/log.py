@@ -5,11 +5,11 @@ from typing import Any
 from mash_plugin.memory.call import Call
 from mash_plugin.memory.denied import Denied
 from mash_plugin.memory.masking import Masking, masking
-from mash_plugin.store.log import Event, list_events
+from mash_plugin.store.log import Event, list_events, list_shown_to
 from mash_plugin.store.records import Head, get_head, load_head, load_revision
+from mash_plugin.store.session_rows import CHAT, GROUP, NOTED_AT_START, NOTED_WITH_PROMPT
 from mash_plugin.store.sqlite import Connection
 
-CHAT, GROUP = "chat:", "group:"
 Json = dict[str, Any]
 
 
@@ -28,6 +28,17 @@ def log_events(call: Call, request: Json) -> Json:
     }
 
 
+def shown_to(call: Call, db: Connection, session_id: str, start: int, limit: int) -> Json:
+    """One page of what a session was shown, the oldest first; left-out projects stay out."""
+    found = list_shown_to(db, session_id, start, limit + 1)
+    told = _Told(call, db)
+    events = [told.event(one) for one in found[:limit]]
+    return {
+        "events": [one for one in events if one is not None],
+        "next_offset": start + limit if len(found) > limit else None,
+    }
+
+
 class _Told:
     """Makes events of one answer, and reads each record once."""
 
@@ -41,7 +52,9 @@ class _Told:
     def event(self, one: Event) -> Json | None:
         """The event with what the record says, or None for what must not be shown."""
         told: Json = {"at": one.at, "event": one.event}
-        if one.id.startswith(CHAT):
+        if one.id in (NOTED_AT_START, NOTED_WITH_PROMPT):
+            told["note"] = one.id.partition(":")[2]
+        elif one.id.startswith(CHAT):
             chat_id = one.id.removeprefix(CHAT)
             if self._denied.has_chat_id(chat_id):
                 return None

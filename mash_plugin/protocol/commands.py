@@ -143,6 +143,23 @@ class ViewChatRequest(Request):
     limit: int = Field(100, ge=1, le=200)
 
 
+class ViewSessionsRequest(Request):
+    """A page of sessions: of all projects or of one, of those that were shown a record."""
+
+    project: Annotated[str, StringConstraints(max_length=4096)] | None = None
+    record: Id | None = None
+    limit: int = Field(30, ge=1, le=100)
+    offset: Offset = 0
+
+
+class ViewSessionRequest(Request):
+    """A page of what one session was shown."""
+
+    id: Name
+    limit: int = Field(100, ge=1, le=200)
+    offset: Offset = 0
+
+
 COMMANDS: dict[str, type[Request]] = {
     "log_events": LogRequest,
     "terminal_show": ShowRequest,
@@ -159,4 +176,6 @@ COMMANDS: dict[str, type[Request]] = {
     "view_graph": ViewGraphRequest,
     "view_chats": ViewChatsRequest,
     "view_chat": ViewChatRequest,
+    "view_sessions": ViewSessionsRequest,
+    "view_session": ViewSessionRequest,
 }

@@ -47,8 +47,7 @@ class Ledger:
     def of(self, session_id: str) -> dict[str, Injected]:
         """What each hook put into this session, by hook."""
         with self._database.reading() as db:
-            rows = db.all(_sql.list_injected, {"session_id": session_id})
-        found = {str(hook): Injected(times, size) for hook, times, size in rows}
+            found = injected_into(db, session_id)
         with self._lock:
             for (session, hook), more in self._unsaved.items():
                 if session == session_id:
@@ -82,6 +81,12 @@ class Ledger:
             for (session, hook), (times, size) in taken.items()
         ]
         db.run_many(_sql.add_injected, rows)
+
+
+def injected_into(db: Connection, session_id: str) -> dict[str, Injected]:
+    """What each hook put into this session, by hook, as far as it is written."""
+    rows = db.all(_sql.list_injected, {"session_id": session_id})
+    return {str(hook): Injected(times, size) for hook, times, size in rows}
 
 
 def _sum(one: Injected | None, other: Injected) -> Injected:

@@ -15,7 +15,7 @@ class Event(NamedTuple):
     event: str
     """saved, confirmed, linked, hidden, forgotten, chat_forgotten or shown"""
     id: str
-    """Of a record, or `chat:ID` of a chat that was shown; empty for a chat that was forgotten."""
+    """Of a record, or as `session_rows.Shown` has it; empty for a chat that was forgotten."""
     revision: int | None
     session_id: str | None
     agent: str | None
@@ -29,3 +29,9 @@ def list_events(db: Connection, since: int, start: int, count: int) -> list[Even
     """One page of what happened since, the newest first."""
     page = {"since": since, "start": start, "count": count}
     return [Event(*row) for row in db.all(_SQL.list_events, page)]
+
+
+def list_shown_to(db: Connection, session_id: str, start: int, count: int) -> list[Event]:
+    """One page of what a session was shown, the oldest first."""
+    page = {"session_id": session_id, "start": start, "count": count}
+    return [Event(*row) for row in db.all(_SQL.list_shown_to, page)]

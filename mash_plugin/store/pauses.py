@@ -39,7 +39,7 @@ class Pauses:
             with self._database.writing() as db:
                 db.run(_sql.delete_old_pauses, {"now": now})
                 db.run(_sql.put_pause, row)
-                known = _load(db)
+                known = read_pauses(db)
             self._known = known
 
     def end(self, target: str) -> None:
@@ -47,7 +47,7 @@ class Pauses:
         with self._lock:
             with self._database.writing() as db:
                 db.run(_sql.delete_pause, {"target": target})
-                known = _load(db)
+                known = read_pauses(db)
             self._known = known
 
     def read_again(self) -> None:
@@ -62,11 +62,12 @@ class Pauses:
         with self._lock:
             try:
                 with self._database.reading() as db:
-                    self._known = known = _load(db)
+                    self._known = known = read_pauses(db)
             except MashError:
                 return {}  # a broken store must not cost the hook its answer; asked again then
         return known
 
 
-def _load(db: Connection) -> dict[str, int]:
+def read_pauses(db: Connection) -> dict[str, int]:
+    """Every target that was paused, with the time when that ends or ended."""
     return {str(target): int(end) for target, end in db.all(_sql.list_pauses)}

@@ -3,20 +3,30 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from mash_plugin.daemon.browse import view_chat, view_chats
+from mash_plugin.daemon.showings import view_session, view_sessions
+from mash_plugin.dashboard.findings import Findings
+from mash_plugin.dashboard.place import Place
+from mash_plugin.memory import browse, terminal
+from mash_plugin.paths import find_paths
+from mash_plugin.protocol import commands, validate
+from tests.conftest import Memory
 from tests.support.browsers import chromium
 from tests.support.dashboards import Dashboard, dashboard
-from tests.support.demo_memory import Demo, build, fill_buffer, home
+from tests.support.demo_memory import Demo, build, fill_buffer, home, run_hooks
 
 
 @pytest.fixture(scope="session")
 def demo() -> Iterator[Demo]:
     with home() as found:
         build(found)
+        run_hooks(found)
         fill_buffer(found.place)
         yield found
 
@@ -98,3 +108,37 @@ def opener(browser: Browser, base: str, key: Any) -> Iterator[Opener]:
 def opened(browser: Browser, dash: Dashboard, cookie: str) -> Iterator[Opener]:
     with opener(browser, dash.base, key_of(dash, cookie)) as found:
         yield found
+
+
+View = Callable[..., dict[str, Any]]
+VIEWS = {
+    "view_records": browse.view_records,
+    "view_days": browse.view_days,
+    "view_graph": browse.view_graph,
+    "view_chats": view_chats,
+    "view_chat": view_chat,
+    "view_sessions": view_sessions,
+    "view_session": view_session,
+    "terminal_show": terminal.show,
+}
+
+
+@pytest.fixture
+def view(memory: Memory) -> View:
+    """Asks what the pages ask, without a daemon."""
+
+    def ask(method: str, **request: Any) -> dict[str, Any]:
+        call = memory.call._replace(now=memory.clock.now)
+        return VIEWS[method](call, validate(method, request, commands.COMMANDS))
+
+    return ask
+
+
+@pytest.fixture
+def pages(view: View, tmp_path: Path) -> Place:
+    """What pages are made of, without a daemon."""
+    return Place(
+        lambda method, request: view(method, **request),
+        Findings(list),
+        find_paths({"MASH_HOME": str(tmp_path)}),
+    )

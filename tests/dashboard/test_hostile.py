@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import Browser
 
 from tests.dashboard.conftest import key_of, opener
+from tests.support.daemons import event
 from tests.support.dashboards import dashboard
 from tests.support.demo_memory import Demo, home, said
 
@@ -57,6 +58,8 @@ def hostile() -> Iterator[Demo]:
             body=longest,
             evidence=said("s-hostile", f"Remember this: {SCRIPT}"),
         )
+        prompt = event("UserPromptSubmit", prompt="Always do.", session_id="s-hostile", cwd=SCRIPT)
+        demo.place.hook("prompt-submit", prompt)
         yield demo
 
 
@@ -75,6 +78,8 @@ def test_hostile_text_is_shown_and_nothing_happens(hostile: Demo, browser: Brows
         assert TEXTS["template"] in shown
         pages = ["/memory", "/memory?q=%3Cscript%3Ealert(1)", "/timeline", "/chats", "/health"]
         pages += [f"/memory/{hostile.ids[name]}" for name in names]
+        pages += ["/sessions", "/sessions/s-hostile", f"/sessions?record={hostile.ids['script']}"]
+        pages += ["/sessions?project=%3Cscript%3Ealert(1)%3C%2Fscript%3E"]
         pages += [f"/chats/{CHAT}", "/chats?q=alert", "/memory/%3Cscript%3Ealert(1)%3C%2Fscript%3E"]
         pages += ["/memory?scope=repository:%22%3E%3Cscript%3Ealert(1)%3C/script%3E"]
         for path in pages:

@@ -23,6 +23,8 @@ def paths(demo: Demo) -> dict[str, str]:
         "chats": "/chats",
         "search": "/chats?q=qdrant",
         "chat": "/chats/claude-code-s-filters",
+        "sessions": "/sessions",
+        "session": "/sessions/s-again",
         "timeline": "/timeline",
         "group": "/group",
         "throughline": "/throughline",

@@ -1,46 +1,16 @@
 """What the dashboard asks of the daemon: filters, counts, cursors, graphs and windows."""
 
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from mash_plugin.daemon.browse import view_chat, view_chats
 from mash_plugin.dashboard import memory_pages
-from mash_plugin.dashboard.findings import Findings
 from mash_plugin.dashboard.place import Place
 from mash_plugin.memory import browse, terminal
-from mash_plugin.memory.browse import view_days, view_graph, view_records
-from mash_plugin.paths import find_paths
-from mash_plugin.protocol import commands, validate
 from tests.conftest import CHOICE, SHOP, Memory, Shop
+from tests.dashboard.conftest import View
 
 Json = dict[str, Any]
-View = Callable[..., Json]
-
-
-@pytest.fixture
-def view(memory: Memory) -> View:
-    functions = {f.__name__: f for f in (view_records, view_days, view_graph, view_chats)}
-    functions["view_chat"] = view_chat
-    functions["terminal_show"] = terminal.show
-
-    def ask(method: str, **request: Any) -> Json:
-        call = memory.call._replace(now=memory.clock.now)
-        return functions[method](call, validate(method, request, commands.COMMANDS))
-
-    return ask
-
-
-@pytest.fixture
-def place(view: View, tmp_path: Path) -> Place:
-    """What pages are made of, without a daemon."""
-    return Place(
-        lambda method, request: view(method, **request),
-        Findings(list),
-        find_paths({"MASH_HOME": str(tmp_path)}),
-    )
 
 
 def statements(page: Json) -> list[str]:
@@ -71,7 +41,7 @@ def test_every_filter_narrows_the_list_and_counts_what_the_others_let_through(
 
 @pytest.mark.spec("R-165")
 def test_an_unconfirmed_decision_is_not_told_as_a_persons(
-    memory: Memory, shop: Shop, view: View, place: Place
+    memory: Memory, shop: Shop, view: View, pages: Place
 ) -> None:
     memory.established("Use Qdrant.")
     details = {"kind": "decision", "state": "proposed", "decided_by": "person"}
@@ -83,22 +53,22 @@ def test_an_unconfirmed_decision_is_not_told_as_a_persons(
     asked = view("view_records", decided_by="person", review="candidate")
     assert (statements(asked), asked["counts"]["decided_by"]) == (["Perhaps use Chroma."], {})
     path, told = {"record_id": proposed["id"]}, "Decided by a person"
-    assert told not in memory_pages.record(place, {}, path)
+    assert told not in memory_pages.record(pages, {}, path)
     terminal.change(memory.call, {"action": "establish", "id": proposed["id"], "revision": 1})
-    assert told in memory_pages.record(place, {}, path)
+    assert told in memory_pages.record(pages, {}, path)
 
 
 @pytest.mark.spec("R-165")
 def test_quotes_under_a_wording_of_the_persons_own_are_told_to_be_older(
-    memory: Memory, shop: Shop, place: Place
+    memory: Memory, shop: Shop, pages: Place
 ) -> None:
     made = memory.established("Use Qdrant.")
     path = {"record_id": made["id"]}
     told = "Reworded by you: the quotes are what an earlier wording rests on."
-    assert told not in memory_pages.record(place, {}, path)
+    assert told not in memory_pages.record(pages, {}, path)
     edit = {"action": "edit", "statement": "Use Qdrant 1.9."}
     terminal.change(memory.call, {"id": made["id"], "revision": 1, **edit})
-    page = memory_pages.record(place, {}, path)
+    page = memory_pages.record(pages, {}, path)
     assert page.count(told) == 2  # over the evidence, and in the history
 
 
@@ -195,11 +165,11 @@ def test_a_chat_that_is_left_out_is_not_shown(memory: Memory, shop: Shop, view: 
 
 @pytest.mark.spec("R-165")
 def test_a_page_of_the_longest_statements_stays_light(
-    memory: Memory, shop: Shop, place: Place
+    memory: Memory, shop: Shop, pages: Place
 ) -> None:
     for number in range(50):
         memory.established(f"{number} " + "漢字は長い。" * 330)
-    page = memory_pages.memory(place, {}, {})
+    page = memory_pages.memory(pages, {}, {})
     assert (page.count("data-row"), page.count("…</a>")) == (50, 50)
     assert len(page.encode()) < 100_000
 

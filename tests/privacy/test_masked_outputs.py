@@ -28,6 +28,9 @@ def planted() -> Iterator[Planted]:
         place.environment["CLAUDE_CONFIG_DIR"] = str(place.home / ".claude")
         made = plant(place)
         place.start(CLAUDE_CONFIG_DIR=str(place.home / ".claude"))
+        start = event("SessionStart", source="startup", session_id=SESSION, cwd=str(made.project))
+        place.hook("session-start", start)
+        place.call("view_health")  # which writes what hooks noted
         yield made
         place.close()
 
@@ -98,6 +101,8 @@ def to_people(planted: Planted) -> dict[str, list[Json]]:
         "view_graph": [decision, unknown],
         "view_chats": [{}, {"scope": scope}],
         "view_chat": [{"id": CHAT}, {"id": CHAT, "message_id": planted.message}, unknown],
+        "view_sessions": [{}, {"record": "planted-decision"}, {"record": SECRET}],
+        "view_session": [{"id": SESSION}, unknown],
         "terminal_rebind": [{"old": f"/moved/{SECRET}", "new": "/moved/here"}],
     }
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.support.daemons import Place
+from tests.support.daemons import Place, event
 from tests.support.transcripts import ClaudeTranscript, write_repository
 
 DAY_MS = 86_400_000
@@ -196,6 +196,25 @@ def _decide_on_the_site(demo: Demo) -> None:
     demo.create("tuesday", 9, SITE, decision("Deploy on Tuesdays."), tuesdays)
     one = said("s-style", "keep the guide on one page after all")
     demo.create("one", 9, SITE, decision("Keep the guide on one page."), one)
+
+
+def run_hooks(demo: Demo) -> None:
+    """Let the hooks of one session speak, as its agent calls them."""
+    place, session = demo.place, "s-again"
+    cwd, at = str(place.root / "shop"), demo.now - 3 * DAY_MS
+    source = place.root / "shop" / "src"
+    source.mkdir()
+    (source / "prices.py").write_text("HALF_UP = True\n")
+    read = {"tool_name": "Read", "tool_input": {"file_path": str(source / "prices.py")}}
+    again = "Qdrant works well, keep it for local search."
+    for seconds, hook, name, fields in (
+        (0, "session-start", "SessionStart", {"source": "startup"}),
+        (1, "prompt-submit", "UserPromptSubmit", {"prompt": again}),
+        (40, "file-read", "PreToolUse", read),
+    ):
+        now = str(at + seconds * 1000)
+        body = event(name, session_id=session, cwd=cwd, **fields)
+        place.hook(hook, body, environment={"MASH_TEST_NOW_MS": now})
 
 
 def fill_buffer(place: Place) -> None:

@@ -24,7 +24,14 @@ SELECT e.at, e.event, e.id, e.revision, e.session_id, s.agent, e.detail, e.other
   FROM chat_tombstones WHERE forgotten_at >= :since
   UNION ALL
   SELECT shown_at, 'shown', shown_id, NULL, session_id, path, reader
-  FROM hook_files WHERE shown_at >= :since) e
+  FROM hook_files WHERE shown_at >= :since AND shown_id NOT LIKE 'note:%') e
 LEFT JOIN hook_sessions s ON s.session_id = e.session_id
 ORDER BY e.at DESC, e.event, e.id, e.revision DESC, e.session_id, e.detail, e.other
 LIMIT :count OFFSET :start;
+
+-- name: list_shown_to
+-- Everything that one session was shown, the saving note too, from its start on.
+SELECT f.shown_at, 'shown', f.shown_id, NULL, f.session_id, s.agent, f.path, f.reader
+FROM hook_files f JOIN hook_sessions s ON s.session_id = f.session_id
+WHERE f.session_id = :session_id
+ORDER BY f.shown_at, f.reader, f.path, f.shown_id LIMIT :count OFFSET :start;
