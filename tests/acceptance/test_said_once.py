@@ -163,6 +163,33 @@ def test_a_long_life_of_codex_is_told_everything_once(
     assert fake_openai.context_of(model.bodies[-1]).count(newest) == 1
 
 
+@pytest.mark.spec("R-123", "R-130", "R-132")
+@pytest.mark.parametrize("agent", ["claude-code", "codex"])
+def test_what_a_start_could_not_tell_while_the_daemon_hung_comes_with_a_later_prompt_once(
+    person: Installed, decided: Path, open_claude: Open, open_codex: Open, agent: str
+) -> None:
+    model: ModelServer = person.anthropic if agent == "claude-code" else person.openai
+    daemons = daemons_of(person.home.root)
+
+    def go_on(_body: Body) -> dict[str, str]:  # by now both hooks have given up
+        for pid in daemons:
+            os.kill(pid, signal.SIGCONT)
+        return {"text": "I go on"}
+
+    for pid in daemons:
+        os.kill(pid, signal.SIGSTOP)
+    try:
+        talk = Talk((open_claude if agent == "claude-code" else open_codex)(decided), model)
+        model.when("Begin without it", go_on)
+        talk.terminal.type("Begin without it")
+        talk.terminal.wait_for("I go on")
+        assert told(model.bodies[0]) == {}
+    finally:
+        go_on({})
+    assert talk.say("Now with it") == START
+    assert talk.say("And further") == START
+
+
 @pytest.mark.spec("R-127", "R-129")
 @pytest.mark.parametrize("agent", ["claude-code", "codex"])
 def test_the_same_work_takes_as_many_turns_and_requests_without_the_plugin(
