@@ -15,6 +15,11 @@ from mash_plugin.wrapping import say
 PROGRAMS = ("mash", "meaning-memory")
 """What is linked into the person's folder of commands; the first one sets it all up."""
 
+FIRST_LINE_BYTES = 127
+"""What Linux before 5.1 reads of the line that names an interpreter."""
+SHELL_LINE = b"'''exec' "
+"""How pip has a shell start Python; to Python it begins a string."""
+
 
 def link_commands(folder: Path, data: Path) -> list[Path]:
     """Link the commands of the newest version into a folder of the person's; those that are."""
@@ -62,6 +67,24 @@ def path_command(folder: Path, environ: Mapping[str, str]) -> str:
             profile = f"~/{name}"
             break
     return f"""echo {shlex.quote(f'export PATH="{folder}:$PATH"')} >> {profile}"""
+
+
+def isolate(program: Path, python: Path) -> None:
+    """Let a command that pip wrote start Python isolated: no variable brings it other modules.
+
+    An agent hands the variables of a project's settings on, such as PYTHONPATH.
+    """
+    _, _, code = program.read_bytes().partition(b"\n")
+    if code.startswith(SHELL_LINE):  # a first line cannot name every path
+        code = code.split(b"\n", 2)[2]
+    program.write_bytes(_first_lines(os.fsencode(python)) + code)
+
+
+def _first_lines(python: bytes) -> bytes:
+    line = b"#!%s -I\n" % python
+    if b" " not in python and len(line) <= FIRST_LINE_BYTES:
+        return line
+    return b"#!/bin/sh\n" + SHELL_LINE + b'"%s" -I "$0" "$@"\n\' \'\'\'\n' % python
 
 
 def is_ours(link: Path) -> bool:

@@ -25,6 +25,7 @@ if __name__ == "__main__":
 
 from mash_plugin.command_links import (
     PROGRAMS,
+    isolate,
     link_commands,
     note_links,
     noted_folders,
@@ -273,6 +274,8 @@ def build(environment: Path, root: Path, environ: Mapping[str, str]) -> None:
         run([*pip, "--disable-pip-version-check", str(root)], quiet)
         # Python 3.11 puts it there; its hook into `site` costs every start of Python 1 ms.
         run([python, "-I", "-m", "pip", "uninstall", "--quiet", "--yes", "setuptools"], quiet)
+        for name in PROGRAMS:
+            isolate(environment / "bin" / name, Path(python))
         say("  Checking that it starts ...")
         run([str(environment / "bin" / "mash"), "--version"], quiet)
     except BaseException:

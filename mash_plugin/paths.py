@@ -81,6 +81,11 @@ class Paths(NamedTuple):
         return os.path.join(self.data, "current", "bin", "python")
 
 
+def is_installed() -> bool:
+    """Whether this package was installed: a checkout keeps the plugin's files beside it."""
+    return os.path.isdir(os.path.join(os.path.dirname(__file__), "plugin"))
+
+
 def passwd_home() -> str:
     """The home folder of the user database, whatever HOME says."""
     return pwd.getpwuid(os.getuid()).pw_dir

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from mash_plugin.paths import passwd_home
+from mash_plugin.paths import passwd_home, work_tree_of
 
 PLUGIN = "mash"
 MARKETPLACE = "mash"
@@ -64,9 +64,21 @@ def user_home(environ: Mapping[str, str]) -> Path:
 
 
 def find_command(name: str, environ: Mapping[str, str]) -> str | None:
-    """The absolute path of a client on PATH."""
-    found = shutil.which(name, path=environ.get("PATH", os.defpath))
-    return os.path.abspath(found) if found else None
+    """The absolute path of a client on PATH; none that the project one stands in could bring."""
+    folders = environ.get("PATH", os.defpath).split(os.pathsep)
+    return shutil.which(name, path=os.pathsep.join(filter(_is_own, folders)))
+
+
+def _is_own(folder: str) -> bool:
+    if not os.path.isabs(folder):
+        return False
+    try:
+        project = work_tree_of(os.path.join(os.getcwd(), "any"))
+    except FileNotFoundError:
+        return True  # nothing stands there any more
+    home = os.path.realpath(passwd_home())
+    real = Path(os.path.realpath(folder))
+    return project is None or Path(home).is_relative_to(project) or not real.is_relative_to(project)
 
 
 def sha256_of(path: Path) -> str | None:

@@ -38,13 +38,11 @@ class Launch:
 def launch_of(paths: Paths) -> Launch:
     """What the installed environment starts, or this one when nothing is installed."""
     if os.access(paths.interpreter, os.X_OK):
+        # This command isolates itself, and runs on in its own environment when `current` moves.
         mash = os.path.join(os.path.dirname(paths.interpreter), "mash")
         return Launch(paths.interpreter, (mash, "mcp"), paths.home)
     # Not resolved further: behind the link of a virtual environment mash cannot be imported.
     interpreter = os.path.abspath(sys.executable)
-    mash = os.path.join(os.path.dirname(interpreter), "mash")
-    if os.access(mash, os.X_OK):
-        return Launch(interpreter, (mash, "mcp"), paths.home)
     return Launch(interpreter, (interpreter, "-I", "-m", "mash_plugin", "mcp"), paths.home)
 
 

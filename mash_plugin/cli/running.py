@@ -62,7 +62,7 @@ def _program_of(pid: int) -> str | None:
         pass
     try:
         done = subprocess.run(
-            ["ps", "-o", "args=", "-p", str(pid)], capture_output=True, timeout=5, check=False
+            ["/bin/ps", "-o", "args=", "-p", str(pid)], capture_output=True, timeout=5, check=False
         )
     except (OSError, subprocess.TimeoutExpired):
         return None

@@ -8,7 +8,7 @@ import os
 import select
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from mash_plugin.chats.project import git_folders, is_within, read_file
@@ -25,6 +25,11 @@ MOST_BYTES = 1 << 16
 KEPT = 32
 _KILL = 9
 _CONFIG_BYTES = 1 << 18
+GIT_FOLDERS = (
+    *("/opt/homebrew/bin", "/usr/local/bin", "/opt/local/bin", "/home/linuxbrew/.linuxbrew/bin"),
+    *("/usr/bin", "/bin", "/run/current-system/sw/bin", "/nix/var/nix/profiles/default/bin"),
+)
+"""Where systems and package managers put git. Not PATH: a project's settings can set it."""
 
 Files = tuple[str, ...]
 Stamp = tuple[int, ...]
@@ -79,8 +84,8 @@ class _Known(NamedTuple):
 class Branches:
     """Owns what is known of branches, and the thread in which git is asked."""
 
-    def __init__(self, environ: Mapping[str, str] = os.environ) -> None:
-        self._environ = environ
+    def __init__(self, git_folders: Sequence[str] = GIT_FOLDERS) -> None:
+        self._git_folders = git_folders
         self._lane = Lane("branch", threads=1)
         self._lock = threading.Lock()
         self._known: dict[str, _Known] = {}
@@ -117,7 +122,7 @@ class Branches:
         asked_at = time.monotonic()
         try:
             if folders is not None:
-                files = changed_files(root, folders, self._environ.get("PATH", ""))
+                files = changed_files(root, folders, self._git_folders)
         except (Unfinished, OSError, ValueError) as error:
             on_failure(type(error).__name__)
             asked_at -= FRESH_S  # nothing is known, so that the next start has it asked again
@@ -132,12 +137,14 @@ class Branches:
 BRANCHES = Branches()
 
 
-def changed_files(root: str, folders: tuple[str, str], path: str) -> Files:
+def changed_files(
+    root: str, folders: tuple[str, str], git_folders: Sequence[str] = GIT_FOLDERS
+) -> Files:
     """The files that differ from where the branch left its upstream; none without an upstream.
 
     Raises Unfinished when git takes too long.
     """
-    git = _find_git(path, root)
+    git = _find_git(git_folders, root)
     if git is None:
         return ()
     # A filter is a program that git runs over files of the work tree: leave those alone then.
@@ -155,15 +162,19 @@ def changed_files(root: str, folders: tuple[str, str], path: str) -> Files:
     return tuple(name.decode("utf-8", "replace") for name in names)
 
 
-def _find_git(path: str, root: str) -> str | None:
-    """Git from a folder of PATH that is neither relative nor inside the work tree."""
-    for folder in path.split(os.pathsep):
+def _find_git(folders: Sequence[str], root: str) -> str | None:
+    """Git that neither the work tree nor another user could have put there."""
+    for folder in folders:
         place = os.path.join(folder, "git")
-        if not os.path.isabs(folder) or is_within(os.path.realpath(place), root):
+        if is_within(os.path.realpath(place), root) or not os.access(place, os.X_OK):
             continue
-        if os.path.isfile(place) and os.access(place, os.X_OK):
+        if os.path.isfile(place) and {os.stat(folder).st_uid, os.stat(place).st_uid} <= _trusted():
             return place
     return None
+
+
+def _trusted() -> set[int]:
+    return {0, os.getuid()}
 
 
 def _may_name_filters(own: str, common: str) -> bool:

@@ -9,8 +9,11 @@ from mash_plugin.daemon import lifecycle
 from mash_plugin.daemon.log import Log, place_of
 from mash_plugin.daemon.requests import Requests
 from mash_plugin.daemon.server import DaemonServer, Limits
-from mash_plugin.errors import MashError, StoreBusy
-from mash_plugin.paths import Paths, find_paths
+from mash_plugin.errors import MashError, StoreBusy, UnsafePlace
+from mash_plugin.paths import Paths, find_paths, is_installed
+
+DEMO = "--demo"
+"""A daemon of made-up things, which reads chats in HOME: no variable brings an argument."""
 
 
 def main(arguments: list[str]) -> int:
@@ -18,10 +21,33 @@ def main(arguments: list[str]) -> int:
     os.umask(0o077)
     os.closerange(3, 4096)  # whatever the starter had open is not ours to hold
     try:
-        return serve(find_paths(os.environ), limits_of(arguments), when_ready=fall_silent)
+        paths = find_paths(os.environ)
+        if DEMO not in arguments:
+            drop_planted_switches(paths)
+        limits = limits_of([one for one in arguments if one != DEMO])
+        return serve(paths, limits, when_ready=fall_silent)
     except MashError as error:
         sys.stderr.write(f"mash: {error.message}\n")
         return 1
+
+
+def drop_planted_switches(paths: Paths) -> None:
+    """Obey the switches of tests in a checkout alone, and never over the person's own memory.
+
+    A project's settings can set variables. With MASH_TESTING=1 an installed hook follows MASH_HOME,
+    so that it could meet a memory that was brought: raises UnsafePlace unless it is the one that
+    this program was installed for.
+    """
+    if os.environ.get("MASH_TESTING") != "1":
+        return
+    environments = os.path.join(os.path.realpath(paths.data), "envs")
+    is_foreign = os.path.dirname(os.path.realpath(sys.prefix)) != environments
+    if paths.home and is_installed() and is_foreign:
+        raise UnsafePlace(
+            f"MASH_TESTING=1 is for a checkout of mash: {paths.home} is not opened with it."
+        )
+    if not paths.home or is_installed():
+        del os.environ["MASH_TESTING"]
 
 
 def serve(paths: Paths, limits: Limits, when_ready: Callable[[], None] = lambda: None) -> int:

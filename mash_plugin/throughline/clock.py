@@ -4,12 +4,16 @@ import time
 from collections.abc import Mapping
 
 from mash_plugin.made_up_time import LATEST_MS, made_up_ms
+from mash_plugin.paths import is_installed
 
 
 def now_ms(environ: Mapping[str, str]) -> int:
-    """Unix milliseconds; under MASH_TESTING=1 those of MM_TEST_NOW_MS, a number or @FILE."""
+    """Unix milliseconds; in a checkout under MASH_TESTING=1 those of MM_TEST_NOW_MS.
+
+    That is a number or @FILE.
+    """
     value = environ.get("MM_TEST_NOW_MS")
-    if value and environ.get("MASH_TESTING") == "1":
+    if value and environ.get("MASH_TESTING") == "1" and not is_installed():
         made_up = made_up_ms(value)
         if made_up is not None:
             return made_up

@@ -41,10 +41,10 @@ def make_clone(folder: Path, upstream: bool = True) -> Path:
     return folder
 
 
-def ask_git(folder: Path, path: str | None = None) -> tuple[str, ...]:
+def ask_git(folder: Path, *places: str) -> tuple[str, ...]:
     folders = git_folders(str(folder))
     assert folders
-    return changed_files(str(folder), folders, path or os.environ["PATH"])
+    return changed_files(str(folder), folders, places or branch.GIT_FOLDERS)
 
 
 def told(desk, clone, session="s-1"):
@@ -154,7 +154,7 @@ def test_where_git_tells_nothing_the_order_stays_and_nothing_fails(
         git(place, "init", "--quiet")
         git(place, "remote", "add", "origin", f"https://{IDENTITY}.git")
     elif kind == "no git":
-        monkeypatch.setattr(branch, "BRANCHES", Branches({"PATH": "/nowhere"}))
+        monkeypatch.setattr(branch, "BRANCHES", Branches(["/nowhere"]))
     assert told(desk, place) == ["New.", "About part1.py."]
     assert desk.failures == []
 
@@ -225,7 +225,7 @@ def test_another_branch_is_never_answered_with_the_files_of_the_last(clone, bran
 
 
 def test_starts_at_once_ask_git_once(clone, tmp_path, fake_git):
-    found = Branches({"PATH": fake_git(f"cat {tmp_path}/gate; printf 'a.py\\0'")})
+    found = Branches([fake_git(f"cat {tmp_path}/gate; printf 'a.py\\0'")])
     os.mkfifo(tmp_path / "gate")
     asked = [found.ask(str(clone), pytest.fail) for _ in range(4)]
     with (tmp_path / "gate").open("w"):
@@ -240,7 +240,7 @@ def test_a_git_that_hangs_is_killed_and_told_without_content(
     monkeypatch.setattr(branch, "LIMIT_S", 0.05)
     desk.keep("About part1.py.")
     path = fake_git("printf 'part1.py\\0'; exec sleep 600")
-    monkeypatch.setattr(branch, "BRANCHES", Branches({"PATH": path}))
+    monkeypatch.setattr(branch, "BRANCHES", Branches([path]))
     assert told(desk, clone) == ["About part1.py."]
     eventually(lambda: desk.failures, "the failure is told")
     assert desk.failures == [("SessionStart", "branch:Unfinished")]
@@ -253,7 +253,7 @@ def test_a_git_that_hangs_is_killed_and_told_without_content(
 def test_after_a_git_that_was_late_the_next_start_waits_for_nothing_and_has_it_asked_again(
     clone, tmp_path, monkeypatch, fake_git
 ):
-    found, failures = Branches({"PATH": fake_git("exec sleep 600")}), []
+    found, failures = Branches([fake_git("exec sleep 600")]), []
     monkeypatch.setattr(branch, "LIMIT_S", 0.02)
     assert found.ask(str(clone), failures.append).value(time.monotonic() + 10) == ()
     assert failures == ["Unfinished"]
@@ -289,14 +289,23 @@ def test_names_of_files_come_as_they_are(clone, name):
     assert ask_git(clone) == (name,)
 
 
-def test_git_is_taken_neither_from_the_repository_nor_from_where_one_stands(
-    clone, fake_git, monkeypatch
-):
+def test_git_is_not_taken_from_the_repository(clone, fake_git):
     bad = clone / "bin"
     bad.mkdir()
     os.rename(Path(fake_git("printf 'evil\\0'")) / "git", bad / "git")
-    monkeypatch.chdir(bad)
-    assert ask_git(clone, f"{bad}:.::bin") == ()
+    assert ask_git(clone, str(bad)) == ()
+
+
+def test_no_git_on_path_is_asked(clone, fake_git, monkeypatch):
+    monkeypatch.setenv("PATH", fake_git("printf 'evil\\0'"))
+    assert Branches().ask(str(clone), pytest.fail).value(time.monotonic() + 10) == ()
+
+
+def test_git_of_another_user_is_not_asked(clone, fake_git, monkeypatch):
+    place = fake_git("printf 'evil\\0'")
+    assert ask_git(clone, place) == ("evil",)
+    monkeypatch.setattr(branch, "_trusted", lambda: {os.getuid() + 1})
+    assert ask_git(clone, place) == ()
 
 
 HOSTILE = {
@@ -395,7 +404,7 @@ def test_a_start_waits_no_longer_for_git_than_its_limit(
 ):
     monkeypatch.setattr(branch, "LIMIT_S", 0.05)
     desk.keep("Kept.")
-    release, lanes = threading.Event(), Branches({"PATH": fake_git("true")})
+    release, lanes = threading.Event(), Branches([fake_git("true")])
     lanes._lane.start(release.wait)  # another repository keeps the thread that asks git
     monkeypatch.setattr(branch, "BRANCHES", lanes)
     try:

@@ -56,6 +56,13 @@ def test_a_fresh_home_in_an_odd_place_is_installed_twice_upgraded_and_left(tmp_p
         hooks = (data / "marketplace/mash/hooks/hooks.json").read_text()
         assert f"{data}/current/bin/python" in hooks
         assert home.run(str(link), "status").code == 0
+        planted = home.root / "planted"
+        planted.mkdir()
+        for name in ("sitecustomize", "click", "mash_plugin"):
+            (planted / f"{name}.py").write_text(f"open({str(planted / 'ran')!r}, 'w')\n")
+        for command in (link, link.parent / "meaning-memory"):
+            assert home.run(str(command), "--help", env={"PYTHONPATH": str(planted)}).code == 0
+        assert not (planted / "ran").exists()
         recipes = home.root / "recipes"  # where cron and systemd look is another folder yet
         recipes.symlink_to(link.parent / "meaning-memory")
         assert home.run(str(recipes), "doctor", "--help").code == 0
@@ -409,6 +416,24 @@ def test_a_named_python_that_is_none_is_an_error(home: Home) -> None:
     assert done.stderr.splitlines() == [
         "mash: PYTHON=/nonexistent is no Python 3.11 or newer; correct it or leave it out."
     ]
+
+
+@pytest.mark.parametrize("folder", ["plain", "with a space", "deep/" + "d" * 120])
+def test_no_variable_brings_an_installed_command_other_modules(tmp_path: Path, folder: str) -> None:
+    python = tmp_path / folder / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    python.symlink_to(base_python())
+    (tmp_path / "sitecustomize.py").write_text("print('planted')\n")
+    code = "import sys\nprint(sys.flags.isolated, sys.argv[1:])\n"
+    by_shell = f"#!/bin/sh\n'''exec' \"{python}\" \"$0\" \"$@\"\n' '''\n"
+    for written_by_pip in (f"#!{python}\n", by_shell):
+        command = python.with_name("mash")
+        command.write_text(written_by_pip + code)
+        command.chmod(0o755)
+        links.isolate(command, python)
+        planted = {"PYTHONPATH": str(tmp_path)}
+        done = subprocess.run([command, "a b"], env=planted, capture_output=True, check=True)
+        assert done.stdout == b"1 ['a b']\n"
 
 
 def test_the_telling_lines_of_a_failure_are_shown_with_what_to_do() -> None:

@@ -144,7 +144,9 @@ def test_an_equal_folder_is_not_touched_and_a_changed_one_is_mended(tmp_path: Pa
 
 def test_the_installed_interpreter_is_named_by_the_link_that_upgrades_move(tmp_path: Path) -> None:
     paths = find_paths({"MASH_HOME": str(tmp_path / "mash")})
-    assert launch_of(paths).interpreter == os.path.abspath(sys.executable)
+    python = os.path.abspath(sys.executable)
+    assert launch_of(paths).interpreter == python
+    assert launch_of(paths).mash == (python, "-I", "-m", "mash_plugin", "mcp")
     interpreter = Path(paths.interpreter)
     interpreter.parent.mkdir(parents=True)
     interpreter.write_text("")

@@ -141,7 +141,7 @@ def demo_place() -> Iterator[DemoPlace]:
     with tempfile.TemporaryDirectory(prefix="mash-demo-") as folder:
         place = DemoPlace(Path(folder).resolve())
         daemon = subprocess.Popen(
-            [sys.executable, "-I", "-m", "mash_plugin.daemon"],
+            [sys.executable, "-I", "-m", "mash_plugin.daemon", "--demo"],
             env=place.daemon_environment,
             cwd="/",
             stdin=subprocess.DEVNULL,
