@@ -1,11 +1,10 @@
 """Settings: config.toml and the MASH_* switches."""
 
-import os
-import stat
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from mash_plugin.errors import InvalidArgument, plain_reason
+from mash_plugin.file_opening import open_file
 
 OFF_WORDS = frozenset({"off", "0", "false", "no"})
 ON_WORDS = frozenset({"on", "1", "true", "yes"})
@@ -122,9 +121,7 @@ def read_settings(config_file: str, switches: Mapping[str, str]) -> Settings:
 def read_tables(config_file: str) -> tuple[Tables | None, str | None]:
     """What stands in the file, or why it cannot be read; neither when there is none."""
     try:
-        with open(config_file, "rb", opener=_open_at_once) as file:
-            if stat.S_ISFIFO(os.fstat(file.fileno()).st_mode):
-                return None, f"{config_file}: is a pipe, not a file"
+        with open(config_file, "rb", opener=open_file) as file:
             import tomllib  # only for those who have a file: it is on a hook's way
 
             return tomllib.load(file), None
@@ -132,11 +129,6 @@ def read_tables(config_file: str) -> tuple[Tables | None, str | None]:
         return None, None
     except (OSError, ValueError) as error:
         return None, f"{config_file}: {plain_reason(error)}"
-
-
-def _open_at_once(path: str, flags: int) -> int:
-    """As `open` does, but a pipe without a writer keeps nobody waiting."""
-    return os.open(path, flags | os.O_NONBLOCK)
 
 
 def settings_of(

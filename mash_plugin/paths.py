@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from mash_plugin.errors import UnsafePlace
+from mash_plugin.file_opening import open_file
 
 SOCKET_NAME = "s.sock"
 
@@ -187,7 +188,7 @@ def is_work_tree(folder: str) -> bool:
 
 def _read_pins() -> dict[str, str]:
     try:
-        with open(pin_file(), encoding="utf-8") as file:
+        with open(pin_file(), encoding="utf-8", opener=open_file) as file:
             owner = os.fstat(file.fileno()).st_uid
             pins = json.load(file)
     except (OSError, ValueError):

@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from mash_plugin.agents.plugin import Before, Place
+from mash_plugin.file_opening import open_file
 from mash_plugin.file_writing import replace_file
 from mash_plugin.paths import Paths
 
@@ -21,7 +22,8 @@ class Memo:
 def read_memos(paths: Paths) -> list[Memo]:
     """Every place noted so far; an unreadable file counts as none."""
     try:
-        entries = json.loads(_file(paths).read_text("utf-8"))
+        with open(_file(paths), "rb", opener=open_file) as file:
+            entries = json.loads(file.read())
         return [
             Memo(
                 str(entry["agent"]),

@@ -8,6 +8,7 @@ from typing import Any
 
 from mash_plugin.compact_json import compact_json
 from mash_plugin.config import Tables, read_tables
+from mash_plugin.file_opening import open_file
 
 SETTLED_S = 2.0
 """A file that was changed less long ago may change again within one tick of its clock."""
@@ -38,7 +39,7 @@ def _stamp(path: str) -> list[int] | None:
 
 def _read(path: str) -> dict[str, Any]:
     try:
-        with open(path, "rb") as file:
+        with open(path, "rb", opener=open_file) as file:
             kept = json.loads(file.read())
     except (OSError, ValueError):
         return {}

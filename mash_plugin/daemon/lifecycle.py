@@ -13,6 +13,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from mash_plugin.errors import UnsafePlace
+from mash_plugin.file_opening import not_a_file
 from mash_plugin.paths import SOCKET_NAME, Paths
 from mash_plugin.wire import PATH_LIMIT
 
@@ -50,6 +51,8 @@ def prepare_run_folder(run: str) -> None:
 def take_lifetime_lock(paths: Paths, text: str) -> Lock | None:
     """The lock for as long as the process lives; None while another daemon has it."""
     while True:
+        if kind := not_a_file(paths.daemon_lock):
+            raise UnsafePlace(f"{paths.daemon_lock} is {kind}, not a regular file; move it away.")
         fd = os.open(paths.daemon_lock, _LOCK_FLAGS, 0o600)
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)

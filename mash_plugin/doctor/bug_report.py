@@ -25,6 +25,7 @@ from mash_plugin.doctor.examination import Found
 from mash_plugin.doctor.machine import Machine
 from mash_plugin.doctor.redaction import redact_log, redact_settings, redactor
 from mash_plugin.errors import InvalidArgument, MashError
+from mash_plugin.file_opening import open_file
 from mash_plugin.store.sqlite import Connection
 
 LIBRARIES = ("apsw", "click", "google-re2", "mcp", "orjson", "pydantic", "rich", "tomlkit")
@@ -136,7 +137,7 @@ def _findings(machine: Machine, found: Sequence[Found]) -> list[dict[str, str]]:
 
 def _settings(machine: Machine) -> Any:  # noqa: ANN401 - TOML
     try:
-        with open(machine.paths.config_file, "rb") as file:
+        with open(machine.paths.config_file, "rb", opener=open_file) as file:
             return redact_settings(tomllib.load(file))
     except FileNotFoundError:
         return {}
@@ -146,7 +147,7 @@ def _settings(machine: Machine) -> Any:  # noqa: ANN401 - TOML
 
 def _log_tail(path: str) -> str:
     try:
-        with open(path, "rb") as file:
+        with open(path, "rb", opener=open_file) as file:
             file.seek(max(os.fstat(file.fileno()).st_size - LOG_BYTES, 0))
             return file.read().decode("utf-8", "replace")
     except OSError:

@@ -10,6 +10,7 @@ from contextlib import suppress
 from mash_plugin.config import read_tables
 from mash_plugin.doctor.finding import Finding, Repair, Severity
 from mash_plugin.doctor.machine import Machine
+from mash_plugin.file_opening import not_a_file, open_file
 from mash_plugin.paths import pin_file
 from mash_plugin.privacy.credentials import credential_kind
 
@@ -42,7 +43,7 @@ def check_pins(machine: Machine) -> Iterator[Finding]:
 
 def _names_folders(path: str) -> bool:
     try:
-        with open(path, encoding="utf-8") as file:
+        with open(path, encoding="utf-8", opener=open_file) as file:
             pins = json.load(file)
     except (OSError, ValueError):
         return False
@@ -102,6 +103,20 @@ def check_data_folders(machine: Machine) -> Iterator[Finding]:
             yield Finding("data-folder-not-a-folder", "error", text, why, _move_aside(path))
 
 
+def check_files(machine: Machine) -> Iterator[Finding]:
+    """Whether a pipe, a folder or a device stands where a file of mash belongs."""
+    paths = machine.paths
+    marks = [f"{name}{end}" for name in (paths.store, paths.chats) for end in ("-open", "-reserve")]
+    own = (paths.store, paths.chats, paths.config_file, paths.daemon_lock, paths.spawn_lock)
+    noted = [os.path.join(paths.data, "setup.json"), os.path.join(paths.run, "settings.json")]
+    pins = [] if paths.home else [pin_file()]
+    for path in (*own, *marks, paths.log, *noted, *pins):
+        if kind := not_a_file(path):
+            text = f"{path} is {kind}, not a regular file"
+            why = "something else put it there, and what belongs there cannot be read or kept"
+            yield Finding("not-a-file", "error", text, why, _move_aside(path))
+
+
 def check_readers(machine: Machine) -> Iterator[Finding]:
     """Whether others may read the memory."""
     data = machine.paths.data
@@ -131,7 +146,7 @@ def check_secrets(machine: Machine) -> Iterator[Finding]:
 def _with_secrets(config_file: str) -> Iterator[str]:
     """The settings, if they hold a secret, and the file of a password that they name."""
     try:
-        with open(config_file, encoding="utf-8", errors="replace") as file:
+        with open(config_file, encoding="utf-8", errors="replace", opener=open_file) as file:
             text = file.read(1 << 20)
     except OSError:
         return

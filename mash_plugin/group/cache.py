@@ -15,6 +15,7 @@ from typing import NamedTuple
 from mash_plugin.compact_json import compact_json
 from mash_plugin.config import Settings
 from mash_plugin.digest import sha256_of
+from mash_plugin.file_opening import open_file
 from mash_plugin.memory.group_copy import GroupCopy, GroupRecord
 from mash_plugin.paths import passwd_home
 
@@ -206,7 +207,7 @@ class _Whole(NamedTuple):
 def _read(path: str) -> _Whole | None:
     """The file, or None where it is not there or not what was written."""
     try:
-        with open(path, "rb") as file:
+        with open(path, "rb", opener=open_file) as file:
             mark, _, rest = file.read(2 * MOST_BYTES).partition(b"\n")
         if mark != _mark(rest):
             return None

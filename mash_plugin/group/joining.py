@@ -9,6 +9,7 @@ from tomlkit.items import Item
 
 from mash_plugin.config import Settings
 from mash_plugin.errors import InvalidArgument, InvalidState, MashError
+from mash_plugin.file_opening import open_file
 from mash_plugin.file_writing import write_private
 from mash_plugin.group.names import roles_of_login
 from mash_plugin.group.session import SQL_FOLDER, WRITER, dsn_file, open_dsn, open_group
@@ -120,7 +121,7 @@ def _place_of_file(settings: Settings) -> str:
 def _kept_on_failure(file: str) -> Iterator[None]:
     """Put the file back as it was, or away, when what is done within does not come to its end."""
     try:
-        with open(file, encoding="utf-8") as found:
+        with open(file, encoding="utf-8", opener=open_file) as found:
             before = found.read()
     except OSError:
         before = None

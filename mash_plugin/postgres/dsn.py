@@ -11,6 +11,7 @@ from itertools import zip_longest
 
 from mash_plugin.errors import InvalidArgument, MashError, plain_reason
 
+from mash_plugin.file_opening import open_file
 LONGEST_DSN = 65_536
 _UNREADABLE = "(unreadable)"
 
@@ -35,16 +36,14 @@ def read_dsn_file(path: str, *, writer: str) -> str:
     `writer`: the command that writes such a file.
     """
     try:
-        with open(path, encoding="utf-8", opener=_open_at_once) as file:
+        with open(path, encoding="utf-8", opener=open_file) as file:
             mode = os.fstat(file.fileno()).st_mode
-            text = file.read(LONGEST_DSN).strip() if stat.S_ISREG(mode) else None
+            text = file.read(LONGEST_DSN).strip()
     except (OSError, ValueError) as error:
         raise InvalidArgument(
             f"The connection file cannot be read: {path} ({plain_reason(error)})."
             f" {writer} writes it."
         ) from None
-    if text is None:
-        raise InvalidArgument(f"The connection file {path} is no file. {writer} writes it.")
     if stat.S_IMODE(mode) & 0o077:
         raise InvalidArgument(
             f"{path} can be read by others and may hold a password. Run: chmod 600 {path}"
@@ -52,10 +51,6 @@ def read_dsn_file(path: str, *, writer: str) -> str:
     if not text:
         raise InvalidArgument(f"{path} is empty; {writer} writes it.")
     return text
-
-
-def _open_at_once(path: str, flags: int) -> int:
-    return os.open(path, flags | os.O_NONBLOCK)  # nobody may ever write into a pipe
 
 
 def without_password(dsn: str, name: str) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 import apsw
 
 from mash_plugin.errors import StoreDamaged
+from mash_plugin.file_opening import not_a_file
 
 APPLICATION_ID = 0x6D617368  # "mash"
 BUSY_MS = 2_000
@@ -103,6 +104,7 @@ def connect(
     """
     if may_create and not os.path.lexists(path):
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_NOFOLLOW, 0o600))
+    refuse_irregular(path)
     raw = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE)
     try:
         raw.set_busy_timeout(BUSY_MS)
@@ -130,6 +132,7 @@ def connect(
 
 def connect_exclusive(path: str) -> apsw.Connection:
     """The one reading connection on a full disk: an exclusive lock needs no shared memory file."""
+    refuse_irregular(path)
     raw = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE)
     raw.set_busy_timeout(BUSY_MS)
     set_pragmas(raw, "locking_mode = EXCLUSIVE")
@@ -141,6 +144,7 @@ def connect_frozen(path: str) -> apsw.Connection:
 
     Only for a file that nobody writes: a backup, a read-only file system, a stopped daemon.
     """
+    refuse_irregular(path)
     if _size(path + "-wal"):
         # immutable=1 would leave the log out of account; without locks it is read from memory.
         raw = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY, vfs="unix-none")
@@ -157,9 +161,18 @@ def connect_reading(path: str) -> apsw.Connection:
     """A look from another process, leaving no file behind; works beside a running daemon."""
     if not (os.path.exists(path + "-wal") or os.path.exists(path + "-shm")):
         return connect_frozen(path)
+    refuse_irregular(path)
     raw = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)
     raw.set_busy_timeout(BUSY_MS // 10)
     return _only_read(raw)
+
+
+def refuse_irregular(path: str) -> None:
+    """Raise StoreDamaged for a pipe, which SQLite would wait for, a folder or a device."""
+    if kind := not_a_file(path):
+        raise StoreDamaged(
+            f"{path} is {kind}, not a regular file; it was left as it is. Run `mash doctor`."
+        )
 
 
 def refuse_foreign(raw: apsw.Connection, path: str) -> None:

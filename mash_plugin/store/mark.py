@@ -9,7 +9,8 @@ import fcntl
 import os
 from contextlib import suppress
 
-from mash_plugin.errors import StoreBusy
+from mash_plugin.errors import StoreBusy, UnsafePlace
+from mash_plugin.file_opening import not_a_file, open_file
 
 _SUSPECT = b"suspect\n"
 _FLAGS = os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -54,9 +55,12 @@ class Mark:
 def take_mark(database_path: str) -> Mark | None:
     """Take the mark of a database, or None where no file can be made (read-only, full).
 
-    Raises StoreBusy while another process has the database open.
+    Raises StoreBusy while another process has the database open, UnsafePlace where something
+    else stands in the place of the mark.
     """
     path = database_path + "-open"
+    if kind := not_a_file(path):
+        raise UnsafePlace(f"{path} is {kind}, not a regular file; move it away.")
     while True:
         try:
             fd = os.open(path, _FLAGS, 0o600)
@@ -84,7 +88,7 @@ def take_mark(database_path: str) -> Mark | None:
 def is_suspect(database_path: str) -> bool:
     """Whether a process left word that the file may be damaged."""
     try:
-        with open(database_path + "-open", "rb") as file:
+        with open(database_path + "-open", "rb", opener=open_file) as file:
             return file.read(len(_SUSPECT)) == _SUSPECT
     except OSError:
         return False

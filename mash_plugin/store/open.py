@@ -142,7 +142,7 @@ def _store_or_backup(paths: Paths, mark: Mark | None, now: int) -> Database:
             refuse_if_lost(paths)
             refuse_network(paths)
             _create(path, "records", "FULL", now)
-        elif not os.path.getsize(path):
+        elif os.path.isfile(path) and not os.path.getsize(path):
             raise StoreDamaged(f"{path} is empty; it was left as it is.")
         database = _healthy(path, "records", "FULL", mark, paths.backups, now)
     except StoreDamaged as error:

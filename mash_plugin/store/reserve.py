@@ -4,6 +4,8 @@ import os
 
 SIZE = 1 << 20
 _BLOCK = bytes(1 << 16)
+# A pipe in its place is not waited for.
+_FLAGS = os.O_CREAT | os.O_TRUNC | os.O_WRONLY | os.O_NOFOLLOW | os.O_NONBLOCK
 
 
 def reserve_of(database_path: str) -> str:
@@ -20,7 +22,7 @@ def keep(database_path: str) -> bool:
     except OSError:
         pass
     try:
-        fd = os.open(path, os.O_CREAT | os.O_TRUNC | os.O_WRONLY | os.O_NOFOLLOW, 0o600)
+        fd = os.open(path, _FLAGS, 0o600)
     except OSError:
         return False
     try:

@@ -68,7 +68,7 @@ def test_what_has_no_effect_is_told(tmp_path: Path, text: str, word: str) -> Non
 def test_a_pipe_in_place_of_the_file_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "config.toml")
     settings = read_settings(str(tmp_path / "config.toml"), {})
-    assert "is a pipe" in (settings.problem or "")
+    assert "is a pipe, not a regular file" in (settings.problem or "")
     assert not settings.capture
 
 

@@ -163,7 +163,7 @@ def test_a_connection_file_that_others_can_read_is_not_used_and_can_be_closed(
     file.unlink()
     assert "mash group join -" in faults(machine)["group-unusable"].next
     file.mkdir()
-    assert "is a directory" in faults(machine)["group-unusable"].what
+    assert "is a folder, not a regular file" in faults(machine)["group-unusable"].what
 
 
 def test_without_the_driver_the_command_that_brings_it_is_named(

@@ -55,6 +55,44 @@ def test_what_is_no_folder_in_place_of_the_memory_or_its_copies_is_moved_away(
     assert home.mash("backup", "make").code == 0
 
 
+OWN_FILES = (
+    "config.toml data/records.db data/records.db-open data/records.db-reserve data/chats.db"
+    " data/setup.json run/daemon.lock run/spawn.lock run/daemon.log run/settings.json"
+).split()
+
+
+def test_whatever_stands_in_place_of_a_file_of_ours_is_named(tmp_path: Path) -> None:
+    for number, name in enumerate(OWN_FILES):
+        place = tmp_path / "mash" / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        (os.mkfifo, os.mkdir)[number % 2](place)
+    found = list(places.check_files(machine_at(tmp_path)))
+    kinds = ("pipe", "folder")
+    assert sorted(one.what for one in found) == sorted(
+        f"{tmp_path}/mash/{name} is a {kinds[number % 2]}, not a regular file"
+        for number, name in enumerate(OWN_FILES)
+    )
+    assert {one.severity for one in found} == {"error"}
+
+
+@pytest.mark.parametrize("name", ["config.toml", "data/records.db", "data/records.db-open"])
+def test_a_pipe_in_place_of_a_file_is_told_and_holds_up_nobody(
+    home: Home, tmp_path: Path, name: str
+) -> None:
+    home.mash("daemon", "stop")
+    file = home.mash_home / name
+    file.unlink(missing_ok=True)
+    os.mkfifo(file)
+    told = f"{file} is a pipe, not a regular file"
+    assert named(home, "places", "not-a-file")["what"] == told
+    assert told.replace(" is", ": is") in (shown := home.mash("status").out) or told in shown
+    assert home.mash("bug-report", "--out", str(tmp_path / "report.tar.gz")).code == 0
+    assert home.mash("uninstall", "--dry-run").code == 0
+    mend(home, "places", "not-a-file")
+    home.mash("daemon", "stop")
+    assert home.mash("status").code == 0
+
+
 @pytest.mark.row(8)
 def test_a_file_in_place_of_the_socket_is_moved_away(home: Home) -> None:
     home.mash("daemon", "stop")

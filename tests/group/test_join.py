@@ -234,13 +234,13 @@ def test_the_status_says_what_is_wrong_and_ends_with_1(group, joined):
 def test_a_connection_file_that_is_none_holds_up_nobody(joined):
     joined.dsn_file.unlink()
     os.mkfifo(joined.dsn_file, 0o600)
-    assert "is no file" in status(joined)[1]["problem"]["message"]
+    assert "not a regular file" in status(joined)[1]["problem"]["message"]
     joined.dsn_file.unlink()
     joined.dsn_file.symlink_to("/dev/zero")
-    assert "is no file" in status(joined)[1]["problem"]["message"]
+    assert "not a regular file" in status(joined)[1]["problem"]["message"]
     joined.dsn_file.unlink()
     joined.dsn_file.mkdir(0o700)
-    assert "is a directory" in status(joined)[1]["problem"]["message"]
+    assert "is a folder" in status(joined)[1]["problem"]["message"]
 
 
 def test_without_a_group_the_status_says_how_to_join_and_leaving_is_an_error(person):
