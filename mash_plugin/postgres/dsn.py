@@ -6,12 +6,13 @@ import shlex
 import stat
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from ipaddress import ip_address
 from itertools import zip_longest
 
 from mash_plugin.errors import InvalidArgument, MashError, plain_reason
-
 from mash_plugin.file_opening import open_file
+
 LONGEST_DSN = 65_536
 _UNREADABLE = "(unreadable)"
 
@@ -25,8 +26,12 @@ def missing_driver() -> MashError:
 
 def driver_command() -> str:
     """What brings psycopg to this very installation; `mash upgrade` keeps it."""
-    from mash_plugin.installer import DRIVER
+    from mash_plugin.installer import DRIVER, POSTGRES, SOURCE
 
+    with suppress(OSError), open(os.path.join(sys.prefix, SOURCE), encoding="utf-8") as noted:
+        installer = os.path.join(noted.read().strip(), "scripts", "install")
+        if os.access(installer, os.X_OK):
+            return f"{shlex.quote(installer)} {POSTGRES}"
     return f"{shlex.quote(sys.executable)} -m pip install {shlex.quote(DRIVER)}"
 
 

@@ -9,7 +9,7 @@ from psycopg.conninfo import make_conninfo
 
 from mash_plugin.errors import InvalidArgument, SharedAuthFailed, SharedUnavailable
 from mash_plugin.group.session import open_dsn
-from mash_plugin.postgres.dsn import connection_options, parsed
+from mash_plugin.postgres.dsn import connection_options, driver_command, parsed
 
 LIMITS = {"connect_s": 2, "statement_ms": 2_000, "is_read_only": True}
 USER = "mash_team_m_anna"
@@ -52,6 +52,21 @@ def test_a_password_that_is_spelled_as_it_should_be_is_taken(group):
     dsn = f"postgresql://{parts['user']}:p%40s%2Fs%3Aw%3Fo%23r%25d@{where}"
     with closing(open_dsn(dsn, {}, to_write=False)) as db:
         assert db.member == "anna"
+
+
+def test_the_driver_comes_by_the_script_that_made_the_environment_else_by_pip(
+    tmp_path, monkeypatch
+):
+    environment, checkout = tmp_path / "1.0.0-abc", tmp_path / "my checkout"
+    environment.mkdir()
+    monkeypatch.setattr("sys.prefix", str(environment))
+    assert "-m pip install 'psycopg" in driver_command()
+    (environment / ".source").write_text(f"{checkout}\n")
+    assert "-m pip install 'psycopg" in driver_command()  # the checkout is gone
+    script = checkout / "scripts/install"
+    script.parent.mkdir(parents=True)
+    script.touch(0o755)
+    assert driver_command() == f"'{script}' --postgres"
 
 
 def test_the_environment_leads_a_named_host_nowhere_else():
