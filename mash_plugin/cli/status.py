@@ -9,6 +9,8 @@ import orjson
 from mash_plugin.agents.hosts import HOSTS
 from mash_plugin.cli.telling import tell
 from mash_plugin.config import OFF_WORDS
+from mash_plugin.doctor.words import edit_line, own_words
+from mash_plugin.errors import StoreDamaged
 from mash_plugin.paths import find_paths
 from mash_plugin.render.text import clean, local_date
 
@@ -35,7 +37,8 @@ OFF_HERE = {
 def status(session: str | None, as_json: bool) -> int:
     """Show the daemon, the store, the agents' last hooks and what is switched off.
 
-    With --session how many bytes each hook put into the context of that session.
+    With --session how many bytes each hook put into the context of that session. Exit code 1
+    when the store is missing or damaged, nothing can be saved, or the settings cannot be read.
     """
     if session is not None:
         return _show_session(session, as_json=as_json)
@@ -46,28 +49,34 @@ def status(session: str | None, as_json: bool) -> int:
     body = client.call("status", _here(), paths=paths)
     report = store_report(paths, is_thorough=False)
     body["last_backup_at"] = report.last_backup_at
+    body["store"] = {"state": report.state, "size_bytes": report.size_bytes}
+    if report.state in ("missing", "damaged") and not body.get("problem"):
+        body["problem"] = {"code": StoreDamaged.code, "message": report.problem}
     if as_json:
         click.echo(orjson.dumps(body).decode())
     else:
-        for line in _lines(body, report.size_bytes):
+        for line in _lines(body):
             tell(clean(line))
-    return 1 if body.get("problem") else 0
+    return 1 if body.get("problem") or body.get("settings_problem") else 0
 
 
-def _lines(body: dict[str, Any], store_bytes: int) -> list[str]:
+def _lines(body: dict[str, Any]) -> list[str]:
     places = body.get("places", {})
     lines = [f"Daemon: running (process {body.get('pid')}), log in {places.get('log')}"]
     if body.get("problem"):
-        lines.append(f"PROBLEM: {body['problem']['message']} See `mash doctor`.")
+        lines.append(f"PROBLEM: {_with_next(body['problem']['message'])}")
     counts = body.get("counts") or {}
     backup = body.get("last_backup_at")
     saved = f"last backup {local_date(backup)}" if backup else "no backup yet"
     shown = ", ".join(f"{count} {COUNT_WORDS.get(name, name)}" for name, count in counts.items())
-    lines.append(f"Store: {shown or 'not open'}; records.db {store_bytes / 1e6:.1f} MB, {saved}")
+    size = f"{body['store']['size_bytes'] / 1e6:.1f} MB"
+    file = "is missing" if body["store"]["state"] == "missing" else size
+    lines.append(f"Store: {shown or 'not open'}; records.db {file}, {saved}")
     lines.append(f"Places: data {places.get('data')}, settings {places.get('config')}")
     lines += _agent_lines(body.get("hooks") or [])
     if body.get("settings_problem"):
-        lines.append(f"PROBLEM: settings cannot be read: {body['settings_problem']}")
+        edit = edit_line(places.get("config"))
+        lines.append(f"PROBLEM: settings cannot be read: {body['settings_problem']}. Next: {edit}")
     lines += [f"PROBLEM in {places.get('config')}: {w}" for w in body.get("settings_warnings", ())]
     some = _project_lines(body)
     off = [SWITCH_NAMES.get(name, name) for name, is_on in _switches(body).items() if not is_on]
@@ -80,6 +89,12 @@ def _pause_line(pause: dict[str, Any]) -> str:
     kind, _, name = pause["target"].partition(":")
     until = f"until {local_date(pause['until'])}" if pause["until"] else "until ended"
     return f"Paused {until}: hooks in {kind} {name} (`mash pause --off`)"
+def _with_next(message: str) -> str:
+    """The problem on one line, with one command: its own, else the doctor's."""
+    text = own_words(message)
+    return text if "To repair: " in text else f"{text} Next: mash doctor"
+
+
 
 
 def _show_session(session: str, *, as_json: bool) -> int:

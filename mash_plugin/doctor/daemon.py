@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from mash_plugin import client, connecting, starting
 from mash_plugin.doctor.finding import Finding, Repair
-from mash_plugin.doctor.machine import Machine
+from mash_plugin.doctor.machine import WAIT_S, Machine
 from mash_plugin.doctor.words import own_words
 from mash_plugin.errors import (
     DaemonUnavailable,
@@ -19,7 +19,6 @@ from mash_plugin.errors import (
 )
 
 RESTART = "mash daemon restart"
-WAIT_S = 2.0
 END_S = 15.0
 
 
@@ -40,11 +39,12 @@ def check_daemon(machine: Machine) -> Iterator[Finding]:
         yield Finding("daemon", "ok", f"answers (process {status.get('pid')})")
         problem = status.get("problem")
         if problem:
-            text = own_words(str(problem.get("message")))
+            text = own_words(str(problem.get("message")).partition(" To repair: ")[0])
             why = "the daemon reads, and saves nothing"
             code = problem.get("code")
             may_help = code not in (DiskFull.code, ReadOnly.code, StoreDamaged.code)
-            yield Finding("daemon-problem", "error", text, why, RESTART if may_help else "")
+            line = (problem.get("details") or {}).get("restore", RESTART if may_help else "")
+            yield Finding("daemon-problem", "error", text, why, line)
         failure = (status.get("index") or {}).get("error")
         if failure:
             text = f"reading the chats ended with {failure}"

@@ -5,15 +5,19 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from mash_plugin import client
 from mash_plugin.chats.project import Project, project_of
 from mash_plugin.config import Settings, read_settings
+from mash_plugin.errors import MashError, Sandboxed
 from mash_plugin.paths import Paths
 from mash_plugin.store.checks import StoreReport, store_report
 from mash_plugin.store.connect import connect_reading
 from mash_plugin.store.faults import translated
 from mash_plugin.store.sqlite import Connection
+
+WAIT_S = 2.0
 
 
 class Rendering(NamedTuple):
@@ -41,6 +45,17 @@ class Machine:
     def settings(self) -> Settings:
         """The settings, with the switches of this shell."""
         return read_settings(self.paths.config_file, self.environ)
+
+    @cached_property
+    def served(self) -> Mapping[str, Any]:
+        """What a running daemon says of itself and of this folder; empty where none answers."""
+        try:
+            here = {"cwd": self.project.root} if self.project else {}
+            return client.call("status", here, start=False, timeout_s=WAIT_S, paths=self.paths)
+        except Sandboxed:
+            raise  # nothing could be told rightly from in here
+        except MashError:
+            return {}
 
     @cached_property
     def report(self) -> StoreReport:

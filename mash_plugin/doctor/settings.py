@@ -3,7 +3,7 @@
 import shlex
 from collections.abc import Iterator
 
-from mash_plugin.chats.switches import list_faults, marker_faults, what_is_off
+from mash_plugin.chats.switches import Off, list_faults, marker_faults, what_is_off
 from mash_plugin.config import is_off, read_settings
 from mash_plugin.doctor.finding import Finding
 from mash_plugin.doctor.machine import Machine
@@ -41,9 +41,11 @@ def check_file(machine: Machine) -> Iterator[Finding]:
     """Whether config.toml can be read, and what in it does nothing."""
     settings, edit = machine.settings, edit_line(machine.paths.config_file)
     if settings.problem:
-        file, _, fault = settings.problem.partition(": ")
-        text = f"{file} cannot be read: {fault.partition('; ')[0]}"
-        why = "until it can, saving notes are off; a running daemon keeps what it said before"
+        # A daemon that runs knows what the file said before.
+        problem = machine.served.get("settings_problem") or settings.problem
+        file, _, fault = problem.partition(": ")
+        fault, _, why = fault.partition("; ")
+        text = f"{file} cannot be read: {fault}"
         yield Finding("settings-unreadable", "error", text, why, edit)
         return
     warnings = [*settings.warnings, *list_faults(settings)]
@@ -89,7 +91,10 @@ def _off_in_file(machine: Machine) -> Iterator[Finding]:
 def check_project(machine: Machine) -> Iterator[Finding]:
     """What is switched off in the project of this folder."""
     project = machine.project
-    for off in what_is_off(project, machine.settings):
+    found = what_is_off(project, machine.settings)
+    if machine.settings.problem and machine.served:
+        found = [Off(**off) for off in machine.served.get("here", {}).get("off", ())]
+    for off in found:
         assert project is not None  # noqa: S101 - nothing is off in no project
         text = f"in {project.root} {OFF_WORDS[off.what]}"
         marker = off.why.removesuffix(" says so")

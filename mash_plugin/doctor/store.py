@@ -31,7 +31,7 @@ def check_store(machine: Machine) -> Iterator[Finding]:
     """The file as it lies on disk, every page read."""
     report = machine.report
     if report.state == "missing" and not report.restore_command:
-        yield Finding("store", "ok", "nothing is stored yet; it is made when the daemon starts")
+        yield _not_there(machine)
         return
     text = own_words(report.problem or f"the store is {report.state}")
     match report.state:
@@ -49,6 +49,17 @@ def check_store(machine: Machine) -> Iterator[Finding]:
             yield Finding("store-read-only", "error", text, why, _make_writable(machine))
         case _:
             yield Finding("store", "ok", f"{report.path}: {_counts(machine)}")
+
+
+def _not_there(machine: Machine) -> Finding:
+    """None was made yet; or a daemon that runs has it open still, and nobody else can find it."""
+    if not machine.served:
+        return Finding("store", "ok", "nothing is stored yet; it is made when the daemon starts")
+    problem = machine.served.get("problem") or {}
+    text = f"{machine.paths.store} is gone, though a daemon runs that keeps it"
+    why = "what it held is lost with that daemon, but for a backup that it makes when it ends"
+    line = (problem.get("details") or {}).get("restore", "mash daemon restart")
+    return Finding("store-missing", "error", text, why, line)
 
 
 def check_records(machine: Machine) -> Iterator[Finding]:

@@ -1,5 +1,6 @@
 """`mash status` in a project: what is switched off there, and by which switch."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -75,3 +76,64 @@ def test_a_file_that_cannot_be_read_is_all_that_status_says_of_the_settings(fres
     shown = fresh.mash("status").out
     assert "settings cannot be read" in shown
     assert "captrue" not in shown
+
+
+def test_a_store_that_is_gone_is_told_with_the_command_that_brings_it_back(told: Home) -> None:
+    assert told.mash("status").code == 0
+    for file in (told.mash_home / "data").glob("records.db*"):
+        file.unlink()
+    done = told.mash("status", "--json")
+    body = json.loads(done.out)
+    assert (done.code, body["problem"]["code"], body["store"]["state"]) == (
+        *(1, "store_damaged"),
+        "missing",
+    )
+    line = body["problem"]["details"]["restore"]
+    (problem,) = [x for x in told.mash("status").out.splitlines() if x.startswith("PROBLEM")]
+    assert problem.endswith(f"To repair: {line}.")
+    doctor = json.loads(told.mash("doctor", "--json", "--category", "store").out)["findings"]
+    assert [(one["name"], one["next"]) for one in doctor] == [("store-missing", line)]
+    assert told.run("sh", "-c", line).code == 0
+    assert "1 records" in told.mash("status").out
+    assert told.mash("status").code == 0
+
+
+def test_a_store_that_was_never_filled_is_begun_anew_by_the_printed_command(fresh: Home) -> None:
+    fresh.mash("daemon", "start")
+    for file in (fresh.mash_home / "data").glob("records.db*"):
+        file.unlink()
+    assert "To repair: mash daemon restart." in fresh.mash("status").out
+    fresh.mash("daemon", "restart")
+    assert fresh.mash("status").code == 0
+
+
+def test_a_store_that_was_written_over_is_told_though_the_daemon_has_not_met_it(
+    fresh: Home,
+) -> None:
+    fresh.mash("daemon", "start")
+    with (fresh.mash_home / "data/records.db").open("r+b") as file:
+        file.write(b"x" * 4096)
+    done = fresh.mash("status")
+    assert done.code == 1
+    (problem,) = [x for x in (done.out + done.err).splitlines() if "is damaged" in x]
+    assert "mash doctor" in problem
+
+
+def test_status_and_doctor_say_the_same_of_settings_that_cannot_be_read(
+    fresh: Home, tmp_path: Path
+) -> None:
+    folder = write_repository(tmp_path / "shop", "git@github.com:acme/shop.git")
+    fresh.mash_home.mkdir(mode=0o700, exist_ok=True)
+    config = fresh.mash_home / "config.toml"
+    config.write_text(f'[projects]\ndeny = ["{folder}"]\n')
+    lines_of(fresh, folder)
+    config.write_text("[projects\n")
+    for used, off in (("the settings of before are still used", True), ("the defaults", False)):
+        done = fresh.run("mash", "status", cwd=folder)
+        assert done.code == 1
+        doctor = fresh.run("mash", "doctor", "--category", "settings", cwd=folder)
+        assert used in done.out
+        assert used in " ".join(doctor.out.split())
+        assert (f"Switched off in {folder}: everything" in done.out) is off
+        assert (f"in {folder} everything is off" in " ".join(doctor.out.split())) is off
+        fresh.mash("daemon", "restart")
