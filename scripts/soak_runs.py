@@ -108,13 +108,13 @@ def backfill(options: Sequence[str]) -> int:
 def _killed_backfills(person: BackfillPlace, runs: int, chance: random.Random) -> int:
     found: Counter[str] = Counter()
     person.chat("We keep times in UTC.", "whole")
-    person.index()
+    person.place.index()
     began = time.monotonic()
     assert person.cut() == 0, "a run that nobody kills fails"
     longest_s = 1.2 * (time.monotonic() - began)
     for number in range(runs):
         person.chat(f"We keep amounts in cents, {number}.", f"chat-{number}")
-        person.index()
+        person.place.index()
         if number < len(POINTS):
             person.cut(failpoint=POINTS[number])
         else:

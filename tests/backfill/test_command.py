@@ -51,7 +51,7 @@ def config(bench: BackfillPlace) -> str:
 @pytest.fixture
 def chat(bench: BackfillPlace) -> str:
     bench.chat("We keep amounts in cents.", "one")
-    bench.index()
+    bench.place.index()
     return "claude-code-one"
 
 

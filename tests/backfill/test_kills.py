@@ -17,7 +17,7 @@ def test_kills_at_every_point_of_a_run_lose_nothing_and_double_nothing(
 ) -> None:
     for number, point in enumerate(islice(cycle(FAILPOINTS), KILLS)):
         bench.chat(f"We keep amounts in cents, {number}.", f"chat-{number}")
-        bench.index()
+        bench.place.index()
         assert bench.cut(failpoint=point) == -9, point
     assert all(bench.state_of(f"chat-{number}") in WHOLE for number in range(KILLS))
     assert bench.cut() == 0

@@ -48,7 +48,7 @@ def test_what_is_said_after_the_index_counts_without_a_new_one(bench: BackfillPl
 @pytest.mark.parametrize("key", ["deny", "no_capture", "no_index"])
 def test_projects_that_the_person_left_out_are_not_reviewed(bench: BackfillPlace, key: str) -> None:
     bench.chat("We keep amounts in cents.", "one")
-    bench.index()
+    bench.place.index()
     configure(bench, f'[projects]\n{key} = ["{bench.folder("one")}"]\n')
     assert states(bench.plan()) == {"one": "left_out"}
     with pytest.raises(RecordsDisabled):

@@ -25,7 +25,7 @@ def review(bench: BackfillPlace) -> Review:
     """What a run would bind a reviewer to."""
     bench.chat(CHOICE, "one")
     bench.chat("We keep times in UTC.", "two")
-    bench.index()
+    bench.place.index()
     found = bench.place.call("review_chat", {"chat_id": "claude-code-one"})
     return Review(
         "claude-code-one", found["scope"], found["source_fingerprint"], "op-1", "begin-1", "end-1"

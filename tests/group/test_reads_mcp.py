@@ -29,7 +29,7 @@ class Member(Shop):
         config.write_text(f'[group]\ndsn_file = "{group.dsn_file(name)}"\n')
         place.start()
         super().__init__(place)
-        self.index()
+        self.place.index()
 
     def publish(self) -> None:
         attempt = self.place.call("publish_now")["attempt"]

@@ -11,7 +11,6 @@ import pytest
 from mcp import ClientSession, StdioServerParameters, stdio_client
 
 from tests.support.daemons import Place
-from tests.support.polling import eventually
 from tests.support.transcripts import ClaudeTranscript, write_repository
 
 Json = dict[str, Any]
@@ -37,10 +36,6 @@ class Shop:
             env=place.environment,
             cwd=project,
         )
-
-    def index(self) -> None:
-        self.place.call("index")
-        eventually(lambda: not self.place.call("index_progress")["running"], "the index goes on")
 
     def talk(self, say: Callable[["Tools"], Awaitable[None]]) -> None:
         """Let one client call tools over the server's standard streams."""
@@ -115,7 +110,7 @@ def shop(tmp_path: Path) -> Iterator[Shop]:
 
 @pytest.mark.spec("R-007", "R-045")
 def test_g01_an_established_decision_is_created(shop: Shop) -> None:
-    shop.index()
+    shop.place.index()
 
     async def say(call: Tools) -> None:
         receipt = await call("record", shop.golden())
@@ -137,7 +132,7 @@ def test_g02_a_session_is_cited_before_any_index_run(shop: Shop) -> None:
         assert [item["id"] for item in recalled["records"]] == [receipt["id"]]
         found = await call("get_record", {"id": receipt["id"]})
         [evidence] = found["revisions"][0]["evidence"]
-        shop.index()
+        shop.place.index()
         messages = (await call("get_chat", {"id": CHAT}))["messages"]
         [indexed] = [one["id"] for one in messages if one["text"] == CHOICE]
         assert evidence["message_id"] == indexed == shop.choice
@@ -147,7 +142,7 @@ def test_g02_a_session_is_cited_before_any_index_run(shop: Shop) -> None:
 
 @pytest.mark.spec("R-061")
 def test_g03_a_retry_gives_the_same_receipt(shop: Shop) -> None:
-    shop.index()
+    shop.place.index()
 
     async def say(call: Tools) -> None:
         first = await call("record", shop.golden())

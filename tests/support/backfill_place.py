@@ -88,13 +88,8 @@ class BackfillPlace:
     def folder(self, name: str) -> Path:
         return self.place.root / "work" / name
 
-    def index(self) -> None:
-        run_number = self.place.call("index")["run"]
-        while (state := self.place.call("index_progress"))["running"]:
-            assert state["run"] == run_number
-
     def plan(self, hours: float = 72, chat_id: str | None = None) -> Plan:
-        self.index()
+        self.place.index()
         return make_plan(self.place.paths, self.now - int(hours * HOUR_MS), chat_id)
 
     def chosen(self) -> Chosen:

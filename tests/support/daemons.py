@@ -89,6 +89,12 @@ class Place:
     def call(self, method: str, params: Mapping[str, Any] | None = None, **options: Any) -> Any:
         return client.call(method, params or {}, paths=self.paths, **options)
 
+    def index(self) -> None:
+        """Read the chats, and wait until that is done."""
+        self.call("index")
+        goes_on = "the index goes on"
+        eventually(lambda: not self.call("index_progress")["running"], goes_on, every_s=0.01)
+
     def daemons(self) -> list[int]:
         return daemons_of(self.mash_home)
 

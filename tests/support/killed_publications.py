@@ -52,9 +52,10 @@ class Member:
         config.write_text(f'[group]\ndsn_file = "{group.dsn_file(self.name)}"\n{more}\n')
 
     def start(self, *options: str, **environment: str) -> None:
-        """A daemon, unless one serves."""
+        """A daemon, unless one serves; nothing is published before it has read its chats."""
         if not self.place.is_served():
             self.place.start(*options, **self.environment, **environment)
+            self.place.index()
 
     def mash(self, *words: str, answer: str = "") -> "subprocess.CompletedProcess[str]":
         """One command of this member, with this standard input."""
@@ -126,10 +127,6 @@ class Member:
         with suppress(MashError):
             self.place.call("publish_now", {}, start=False)
 
-    def get_ready(self) -> None:
-        """Wait until its chats are read, before which nothing is published."""
-        eventually(lambda: self._status().get("is_ready"), "it has not read its chats")
-
     def settle(self) -> Json:
         """Publish until nothing waits; the status."""
         self.start()
@@ -140,11 +137,7 @@ class Member:
             done = not told["waiting"] and not told["running"] and not told["last_failure"]
             return told if done and told["attempts"]["ended"] else None
 
-        return eventually(settled, f"{self.name} has not published: {self._status()}")
-
-    def _status(self) -> Json:
-        told: Json = self.place.call("publication_status")
-        return told
+        return eventually(settled, f"{self.name} has not published")
 
 
 @contextmanager
@@ -171,8 +164,6 @@ def kill_publications(
             point = FAILPOINTS[number // 2 % 2] if number % 2 else None
             if point:
                 member.restart(MASH_FAILPOINT=f"{point}:kill")
-            else:
-                member.get_ready()
             for _ in range(chance.randint(1, 4)):
                 member.change(chance, number)
             member.create(f"The last of {number}.")  # a forgotten one may leave nothing to publish
