@@ -74,6 +74,10 @@ def _lines(body: dict[str, Any]) -> list[str]:
     lines.append(f"Store: {shown or 'not open'}; records.db {file}, {saved}")
     lines.append(f"Places: data {places.get('data')}, settings {places.get('config')}")
     lines += _agent_lines(body.get("hooks") or [])
+    if late := body.get("late_hooks"):
+        from mash_plugin.doctor.words import late_hooks
+
+        lines.append(f"Late since yesterday: {late_hooks(late)} (`mash doctor` tells more)")
     if body.get("settings_problem"):
         edit = edit_line(places.get("config"))
         lines.append(f"PROBLEM: settings cannot be read: {body['settings_problem']}. Next: {edit}")
@@ -85,16 +89,16 @@ def _lines(body: dict[str, Any]) -> list[str]:
     return [*lines, *some, f"Switched off{where}: {', '.join(off) or 'nothing'}"]
 
 
-def _pause_line(pause: dict[str, Any]) -> str:
-    kind, _, name = pause["target"].partition(":")
-    until = f"until {local_date(pause['until'])}" if pause["until"] else "until ended"
-    return f"Paused {until}: hooks in {kind} {name} (`mash pause --off`)"
 def _with_next(message: str) -> str:
     """The problem on one line, with one command: its own, else the doctor's."""
     text = own_words(message)
     return text if "To repair: " in text else f"{text} Next: mash doctor"
 
 
+def _pause_line(pause: dict[str, Any]) -> str:
+    kind, _, name = pause["target"].partition(":")
+    until = f"until {local_date(pause['until'])}" if pause["until"] else "until ended"
+    return f"Paused {until}: hooks in {kind} {name} (`mash pause --off`)"
 
 
 def _show_session(session: str, *, as_json: bool) -> int:

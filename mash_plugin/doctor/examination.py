@@ -56,7 +56,10 @@ CATEGORIES: dict[str, tuple[Check, ...]] = {
     "daemon": (daemon.check_daemon,),
     "group": (group.check_connection, group.check_publication, group.check_copies),
     "throughline": (throughline.check_throughline,),
-    "agents": (agents.check_folder, agents.check_agents, heartbeats.check_heartbeats),
+    "agents": (
+        *(agents.check_folder, agents.check_agents),
+        *(heartbeats.check_heartbeats, heartbeats.check_late_hooks),
+    ),
 }
 
 

@@ -7,8 +7,10 @@ from mash_plugin import client
 from mash_plugin.agents.hosts import HOSTS
 from mash_plugin.doctor.finding import Finding
 from mash_plugin.doctor.machine import Machine
+from mash_plugin.doctor.words import late_hooks
 from mash_plugin.errors import MashError
 from mash_plugin.render.text import local_date
+from mash_plugin.store.latency import late_answers
 from mash_plugin.store.queries import load
 
 SQL = load("doctor")
@@ -43,6 +45,26 @@ def check_heartbeats(machine: Machine) -> Iterator[Finding]:
             yield Finding("hooks-unseen", "note", text, why, line)
         else:
             yield from _told(host.TITLE, seen)
+
+
+def check_late_hooks(machine: Machine) -> Iterator[Finding]:
+    """Answers for which a hook no longer waited; told only where there were some."""
+    try:
+        asked = client.call("heartbeats", {}, start=False, timeout_s=3.0, paths=machine.paths)
+        late: dict[str, int] = asked.get("late") or {}
+    except MashError:
+        if not machine.has_store:
+            return
+        with machine.reading(machine.paths.store) as db:
+            late = late_answers(db, machine.now)
+    if late:
+        text = f"{late_hooks(late)} came too late since yesterday"
+        why = (
+            "the machine was busy, or the daemon had only just been started; what a session's"
+            " start could not tell came with its next prompt, so nothing is lost"
+        )
+        line = f"nothing while it is rare; if it is not, see which in {machine.paths.log}"
+        yield Finding("hooks-late", "note", text, why, line)
 
 
 def _told(title: str, seen: dict[str, int]) -> Iterator[Finding]:
