@@ -1,9 +1,11 @@
-"""Make a message of what a reader found: private spans out, a stable ID, a title for its chat."""
+"""Make messages of what a reader found: private spans out, a stable ID, a title for its chat."""
 
 import re
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from mash_plugin.agents.events import Message, ReaderState
-from mash_plugin.agents.lines import derived_id
+from mash_plugin.agents.lines import derived_id, parse_objects
 from mash_plugin.privacy.credentials import cut_title
 from mash_plugin.privacy.own_words import persons_own
 from mash_plugin.privacy.spans import split_private
@@ -13,6 +15,26 @@ TITLE_LENGTH = 120
 _OWN_ID = re.compile(
     r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}|msg_[A-Za-z0-9-]{8,128}"
 )
+
+
+def messages_of_line(
+    line: bytes,
+    offset: int,
+    state: ReaderState,
+    read: Callable[[dict[str, Any], int], list[Message]],
+) -> Sequence[Message]:
+    """What `read` makes of each object of a line; one that holds none is counted."""
+    rows = parse_objects(line)
+    if len(rows) == 1:
+        return read(rows[0], offset)
+    if not rows:
+        state.lines_skipped += bool(line.strip())
+    return [message for row in rows for message in read(row, offset)]
+
+
+def text_or_none(value: object) -> str | None:
+    """The value where it is text."""
+    return value if isinstance(value, str) else None
 
 
 def make_message(

@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from mash_plugin.paths import passwd_home, work_tree_of
 
@@ -79,6 +79,12 @@ def _is_own(folder: str) -> bool:
     home = os.path.realpath(passwd_home())
     real = Path(os.path.realpath(folder))
     return project is None or Path(home).is_relative_to(project) or not real.is_relative_to(project)
+
+
+def table_in(settings: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """A table of a host's settings; an empty one where there is none, or something else."""
+    value = settings.get(name)
+    return value if isinstance(value, dict) else {}
 
 
 def sha256_of(path: Path) -> str | None:

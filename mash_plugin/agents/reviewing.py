@@ -95,7 +95,7 @@ def ask_status(
     )
 
 
-def write_private(path: Path, text: str) -> Path:
+def new_private_file(path: Path, text: str) -> Path:
     """A new file for its owner alone: settings may hold keys."""
     path.touch(0o600)
     path.write_text(text, encoding="utf-8")

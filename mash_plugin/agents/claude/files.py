@@ -5,14 +5,15 @@ import re
 from collections.abc import Iterator
 
 from mash_plugin.agents.events import TranscriptFile
+from mash_plugin.agents.folders import entries_of, folders_in
 
 SESSION_ID = re.compile(r"[A-Za-z0-9._-]{1,128}")
 
 
 def find_transcripts(root: str) -> Iterator[TranscriptFile]:
     """Every transcript below `projects/`, those of subagents too; links are not followed."""
-    for project in _folders(os.path.join(root, "projects")):
-        for entry in _entries(project):
+    for project in folders_in(os.path.join(root, "projects")):
+        for entry in entries_of(project):
             if entry.is_dir(follow_symlinks=False):
                 yield from _subagents(entry.path, entry.name)
             elif entry.name.endswith(".jsonl") and entry.is_file(follow_symlinks=False):
@@ -27,7 +28,7 @@ def find_session(root: str, session_id: str) -> TranscriptFile | None:
     if not _is_name(parent) or (slash and not _is_name(name)):
         return None
     below = (parent, "subagents", name + ".jsonl") if slash else (parent + ".jsonl",)
-    for project in _folders(os.path.join(root, "projects")):
+    for project in folders_in(os.path.join(root, "projects")):
         path = os.path.join(project, *below)
         if os.path.isfile(path):
             is_subagent = bool(slash) or parent.startswith("agent-")
@@ -44,20 +45,8 @@ def _is_name(name: str) -> bool:
     return bool(SESSION_ID.fullmatch(name)) and name not in (".", "..")
 
 
-def _folders(path: str) -> Iterator[str]:
-    return (entry.path for entry in _entries(path) if entry.is_dir(follow_symlinks=False))
-
-
-def _entries(path: str) -> list[os.DirEntry[str]]:
-    try:
-        with os.scandir(path) as entries:
-            return sorted(entries, key=lambda entry: entry.name)
-    except OSError:
-        return []
-
-
 def _subagents(folder: str, session: str) -> Iterator[TranscriptFile]:
-    for entry in _entries(os.path.join(folder, "subagents")):
+    for entry in entries_of(os.path.join(folder, "subagents")):
         if entry.name.startswith("agent-") and entry.name.endswith(".jsonl"):
             name = f"{session}/{entry.name.removesuffix('.jsonl')}"
             yield TranscriptFile("claude-code", entry.path, name, is_subagent=True)

@@ -25,8 +25,8 @@ from mash_plugin.agents.reviewing import (
     ending_of,
     environment_of,
     last_line,
+    new_private_file,
     result_of,
-    write_private,
 )
 from mash_plugin.wording import EXTRACT
 
@@ -53,7 +53,7 @@ ALONE = {
 
 def is_signed_in(place: Place, folder: Path, environ: Mapping[str, str]) -> bool:
     """What Claude Code itself says, under the settings that a review gets."""
-    settings = write_private(folder / "settings.json", _settings(place))
+    settings = new_private_file(folder / "settings.json", _settings(place))
     done = ask_status([*_command(place, settings), "auth", "status"], environ, folder)
     try:
         return json.loads(done.stdout).get("loggedIn") is True
@@ -63,9 +63,9 @@ def is_signed_in(place: Place, folder: Path, environ: Mapping[str, str]) -> bool
 
 def prepare(place: Place, task: Task, environ: Mapping[str, str]) -> Start:
     """The command of one review; its files lie in the task's folder."""
-    settings = write_private(task.folder / "settings.json", _settings(place))
+    settings = new_private_file(task.folder / "settings.json", _settings(place))
     server = {"command": task.server[0], "args": list(task.server[1:])}
-    servers = write_private(
+    servers = new_private_file(
         task.folder / "servers.json", json.dumps({"mcpServers": {SERVER: server}})
     )
     command = [

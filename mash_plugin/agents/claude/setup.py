@@ -36,6 +36,7 @@ from mash_plugin.agents.plugin import (
     remove_if_empty,
     remove_tree,
     sha256_of,
+    table_in,
     user_home,
 )
 from mash_plugin.errors import Internal, InvalidArgument
@@ -76,12 +77,12 @@ def inspect(
         installed = _read(_installed_file(place))
     except InvalidArgument as error:
         return Installed("broken", error.message, error.details.get("file", ""))
-    source = _table(_table(_table(settings, MARKETPLACES), MARKETPLACE), "source")
-    enabled = _table(settings, PLUGINS).get(PLUGIN_ID)
+    source = table_in(table_in(table_in(settings, MARKETPLACES), MARKETPLACE), "source")
+    enabled = table_in(settings, PLUGINS).get(PLUGIN_ID)
     is_known = (
         source.get("path") == str(marketplace)
         and MARKETPLACE in known
-        and PLUGIN_ID in _table(installed, "plugins")
+        and PLUGIN_ID in table_in(installed, "plugins")
     )
     if enabled is False:
         return Installed("disabled", f"run `claude plugin enable {PLUGIN_ID}` if you want it")
@@ -118,7 +119,7 @@ def install(place: Place, marketplace: Path, environ: Mapping[str, str]) -> None
     file = _settings_file(place)
     _read(file)
     before = _text(file) if file.exists() else None
-    known = _table(_table(_read(_known_file(place)), MARKETPLACE), "source").get("path")
+    known = table_in(table_in(_read(_known_file(place)), MARKETPLACE), "source").get("path")
     if known not in (None, str(marketplace)):
         run_client([place.client, "plugin", "marketplace", "remove", MARKETPLACE], environ)
     run_client([place.client, "plugin", "marketplace", "add", str(marketplace)], environ)
@@ -165,8 +166,8 @@ def _keep_layout(file: Path, before: str) -> None:
     now, then = json.loads(_text(file)), _parsed(before)
     text = before
     for path in OURS:
-        value = _table(now, path[0]).get(path[1])
-        if value not in (None, _table(then, path[0]).get(path[1])):
+        value = table_in(now, path[0]).get(path[1])
+        if value not in (None, table_in(then, path[0]).get(path[1])):
             text = json_text.insert(json_text.remove(text, path), path, value)
     if json.loads(text) == now:
         replace_file(file, text.encode())
@@ -288,9 +289,4 @@ def _read(file: Path) -> dict[str, Any]:
 
 def _parsed(text: str) -> dict[str, Any]:
     value = json.loads(text.strip() or "{}")
-    return value if isinstance(value, dict) else {}
-
-
-def _table(table: Mapping[str, Any], name: str) -> dict[str, Any]:
-    value = table.get(name)
     return value if isinstance(value, dict) else {}

@@ -12,8 +12,8 @@ from typing import Any
 
 from mash_plugin.agents.claude import NAME
 from mash_plugin.agents.events import Message, ReaderState, TranscriptFile
-from mash_plugin.agents.lines import TWO_OBJECTS, cut_output, parse_objects, time_ms
-from mash_plugin.agents.message import make_message, title_of
+from mash_plugin.agents.lines import TWO_OBJECTS, cut_output, time_ms
+from mash_plugin.agents.message import make_message, messages_of_line, text_or_none, title_of
 from mash_plugin.records.model import Author, MessageRole
 
 MARKED_SINCE = (2, 1, 195)
@@ -90,20 +90,14 @@ class ClaudeReader:
         known = _TYPE.match(line) if len(line) > LONG_LINE else None
         if known and known[1] not in _READ and TWO_OBJECTS not in line:
             return _NOTHING
-        rows = parse_objects(line)
-        if not rows:
-            self.state.lines_skipped += bool(line.strip())
-            return _NOTHING
-        if len(rows) == 1:
-            return self._messages(rows[0], offset)
-        return [message for row in rows for message in self._messages(row, offset)]
+        return messages_of_line(line, offset, self.state, self._messages)
 
     def _messages(self, row: dict[str, Any], offset: int) -> list[Message]:
         state = self.state
         if state.project_path is None and isinstance(row.get("cwd"), str):
             state.project_path = row["cwd"]
         if self.file.is_subagent and state.parent_session is None:
-            state.parent_session = _text_or_none(row.get("sessionId"))
+            state.parent_session = text_or_none(row.get("sessionId"))
         match row.get("type"):
             case "user":
                 return self._user(row, offset)
@@ -239,7 +233,7 @@ def _is_machine_text(text: str) -> bool:
 
 
 def _classify_unmarked(row: dict[str, Any], text: str) -> tuple[Author, str | None, bool]:
-    if not _is_older(_text_or_none(row.get("version")) or ""):
+    if not _is_older(text_or_none(row.get("version")) or ""):
         known = row.get("rowSource") in ("local", "harness", "hook")
         return ("automated" if known else "unknown"), None, False
     if row.get("planContent") is not None or row.get("isVisibleInTranscriptOnly"):
@@ -297,7 +291,3 @@ def _call_ids(content: object) -> tuple[str, ...]:
             if isinstance(call, str):
                 found.append(call)
     return tuple(found)
-
-
-def _text_or_none(value: object) -> str | None:
-    return value if isinstance(value, str) else None

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
 from mash_plugin.agents.events import TranscriptFile
+from mash_plugin.agents.folders import entries_of, folders_in
 
 SESSION_ID = re.compile(r"[A-Za-z0-9-]{1,64}")
 _NAME = re.compile(r"rollout-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-([A-Za-z0-9-]{1,64})\.jsonl(\.zst)?")
@@ -40,14 +41,14 @@ def find_session(root: str, session_id: str) -> TranscriptFile | None:
 
 def _rollouts(root: str) -> Iterator[tuple[str, str, bool]]:
     folders = [os.path.join(root, "archived_sessions")]
-    for year in _subfolders(os.path.join(root, "sessions")):
-        folders += [day for month in _subfolders(year) for day in _subfolders(month)]
+    for year in folders_in(os.path.join(root, "sessions")):
+        folders += [day for month in folders_in(year) for day in folders_in(month)]
     for folder in sorted(folders, reverse=True):
         yield from _in_folder(folder)
 
 
 def _in_folder(folder: str) -> Iterator[tuple[str, str, bool]]:
-    for entry in _entries(folder):
+    for entry in reversed(entries_of(folder)):
         name = _NAME.fullmatch(entry.name)
         if name and entry.is_file(follow_symlinks=False):
             yield entry.path, name[1], bool(name[2])
@@ -63,15 +64,3 @@ def _likely_days(root: str, session_id: str) -> Iterator[str]:
         return
     for day in days:
         yield os.path.join(root, "sessions", f"{day:%Y}", f"{day:%m}", f"{day:%d}")
-
-
-def _subfolders(path: str) -> list[str]:
-    return [entry.path for entry in _entries(path) if entry.is_dir(follow_symlinks=False)]
-
-
-def _entries(path: str) -> list[os.DirEntry[str]]:
-    try:
-        with os.scandir(path) as entries:
-            return sorted(entries, key=lambda entry: entry.name, reverse=True)
-    except OSError:
-        return []

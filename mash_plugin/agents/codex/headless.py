@@ -29,8 +29,8 @@ from mash_plugin.agents.reviewing import (
     ending_of,
     environment_of,
     last_line,
+    new_private_file,
     result_of,
-    write_private,
 )
 from mash_plugin.wording import EXTRACT
 
@@ -73,8 +73,8 @@ def is_signed_in(place: Place, folder: Path, environ: Mapping[str, str]) -> bool
 def prepare(place: Place, task: Task, environ: Mapping[str, str]) -> Start:
     """The command of one review; its files lie in the task's folder."""
     assert place.client  # noqa: S101 - callers ask only where the command was found
-    schema = write_private(task.folder / "schema.json", json.dumps(RESULT_SCHEMA))
-    instructions = write_private(task.folder / "instructions.md", task.instructions)
+    schema = new_private_file(task.folder / "schema.json", json.dumps(RESULT_SCHEMA))
+    instructions = new_private_file(task.folder / "instructions.md", task.instructions)
     settings, secrets = _kept_settings(_config(place))
     settings |= {f"features.{name}": False for name in FEATURES_OFF}
     settings |= dict.fromkeys(SWITCHED_OFF, False)

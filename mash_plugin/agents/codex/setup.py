@@ -37,6 +37,7 @@ from mash_plugin.agents.plugin import (
     remove_if_empty,
     remove_tree,
     sha256_of,
+    table_in,
     user_home,
 )
 from mash_plugin.errors import Internal, InvalidArgument, plain_reason
@@ -68,8 +69,8 @@ def inspect(place: Place, marketplace: Path, rendered: Mapping[str, bytes]) -> I
         config = _parse(place, _text(place))
     except InvalidArgument as error:
         return Installed("broken", error.message, error.details.get("file", ""))
-    source = _table(_table(config, "marketplaces"), MARKETPLACE).get("source")
-    plugin = _table(_table(config, "plugins"), PLUGIN_ID)
+    source = table_in(table_in(config, "marketplaces"), MARKETPLACE).get("source")
+    plugin = table_in(table_in(config, "plugins"), PLUGIN_ID)
     if not source and not plugin:
         return Installed("absent")
     if plugin.get("enabled") is False:
@@ -87,7 +88,7 @@ def note_before(place: Place) -> Before:
     """What `remove` must know later."""
     plugins = place.config / "plugins"
     absent = [f"plugins/{name}" for name in ("", "cache", "data") if not (plugins / name).exists()]
-    if "state" not in _table(_parse(place, _text(place)), "hooks"):
+    if "state" not in table_in(_parse(place, _text(place)), "hooks"):
         absent.append(HOOK_STATE)
     return Before(sha256_of(_file(place)), tuple(absent))
 
@@ -96,7 +97,7 @@ def install(place: Place, marketplace: Path, environ: Mapping[str, str]) -> None
     """Add marketplace and plugin; raise before anything is done when settings are broken."""
     assert place.client  # noqa: S101 - callers install only where the command was found
     config = _parse(place, _text(place))
-    source = _table(_table(config, "marketplaces"), MARKETPLACE).get("source")
+    source = table_in(table_in(config, "marketplaces"), MARKETPLACE).get("source")
     with _kept_mode(_file(place)):
         if source not in (None, str(marketplace)):
             run_client([place.client, "plugin", "marketplace", "remove", MARKETPLACE], environ)
@@ -114,8 +115,8 @@ def remove(place: Place, before: Before | None, environ: Mapping[str, str]) -> b
             raise
         return False
     had_entries = bool(
-        _table(_table(config, "marketplaces"), MARKETPLACE)
-        or _table(_table(config, "plugins"), PLUGIN_ID)
+        table_in(table_in(config, "marketplaces"), MARKETPLACE)
+        or table_in(table_in(config, "plugins"), PLUGIN_ID)
     )
     with _kept_mode(_file(place)):
         if place.client and had_entries:
@@ -148,7 +149,7 @@ def _settle(place: Place, before: Before | None) -> None:
         return
     rest = without_tables(text, is_ours)
     if before and HOOK_STATE in before.absent:
-        state = _table(_parse(place, rest), "hooks").get("state")
+        state = table_in(_parse(place, rest), "hooks").get("state")
         if state == {}:
             rest = without_tables(rest, lambda header: header == ("hooks", "state"))
     for candidate in former_texts(rest):
@@ -203,8 +204,3 @@ def _parse(place: Place, text: str) -> dict[str, Any]:
             "`mash init` again.",
             file=str(_file(place)),
         ) from None
-
-
-def _table(table: Mapping[str, Any], name: str) -> dict[str, Any]:
-    value = table.get(name)
-    return value if isinstance(value, dict) else {}

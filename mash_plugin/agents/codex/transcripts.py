@@ -12,8 +12,8 @@ from typing import Any
 from mash_plugin.agents.codex import NAME
 from mash_plugin.agents.codex.parts import is_same, output_of, text_of, typed_parts
 from mash_plugin.agents.events import Message, ReaderState, TranscriptFile
-from mash_plugin.agents.lines import TWO_OBJECTS, cut_output, parse_objects, time_ms
-from mash_plugin.agents.message import make_message
+from mash_plugin.agents.lines import TWO_OBJECTS, cut_output, time_ms
+from mash_plugin.agents.message import make_message, messages_of_line, text_or_none
 from mash_plugin.records.model import Author, MessageRole
 
 # Type of a line and of its payload when only plain values come first: told without parsing.
@@ -78,13 +78,7 @@ class CodexReader:
         known = _TYPE.match(line)
         if known and not _is_read(known[1], known[2]) and TWO_OBJECTS not in line:
             return _NOTHING
-        rows = parse_objects(line)
-        if not rows:
-            self.state.lines_skipped += bool(line.strip())
-            return _NOTHING
-        if len(rows) == 1:
-            return self._messages(rows[0], offset)
-        return [message for row in rows for message in self._messages(row, offset)]
+        return messages_of_line(line, offset, self.state, self._messages)
 
     def _messages(self, row: dict[str, Any], offset: int) -> list[Message]:
         payload = row.get("payload")
@@ -119,16 +113,16 @@ class CodexReader:
         )
         start = meta.get("subagent_history_start_ordinal")
         state.extra["start"] = start if isinstance(start, int) else 0
-        state.project_path = _text_or_none(meta.get("cwd"))
+        state.project_path = text_or_none(meta.get("cwd"))
         if state.is_subagent:
             parent = meta.get("parent_thread_id") or meta.get("session_id")
-            state.parent_session = _text_or_none(parent)
+            state.parent_session = text_or_none(parent)
         self._remote(meta)
 
     def _remote(self, meta: dict[str, Any]) -> None:
         git = meta.get("git")
         if isinstance(git, dict):
-            self.state.remote_url = _text_or_none(git.get("repository_url"))
+            self.state.remote_url = text_or_none(git.get("repository_url"))
 
     def _bare(self, row: dict[str, Any], offset: int) -> list[Message]:
         """Lines of 2025 before `session_meta`: the first names the session, items follow bare."""
@@ -295,7 +289,3 @@ def _is_read(kind: bytes, payload: bytes | None) -> bool:
     if kind not in _READ_LINES:
         return kind in _BARE
     return payload is None or payload in _READ_PAYLOADS
-
-
-def _text_or_none(value: object) -> str | None:
-    return value if isinstance(value, str) else None

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 from mash_plugin.agents.events import TranscriptFile
+from mash_plugin.agents.folders import entries_of, folders_in
 from mash_plugin.agents.gemini import NAME
 from mash_plugin.agents.lines import open_transcript
 from mash_plugin.errors import InvalidArgument
@@ -25,7 +26,7 @@ _FIRST_LINE = re.compile(rb'\{"sessionId":"([A-Za-z0-9_-]{1,128})",')
 def find_transcripts(root: str) -> Iterator[TranscriptFile]:
     """Every chat of every project, those of subagents too; links are not followed."""
     for folder in _chat_folders(root):
-        for entry in _entries(folder):
+        for entry in entries_of(folder):
             if entry.is_dir(follow_symlinks=False):
                 yield from _subagents(entry.path, entry.name)
             elif _kind(entry) == "jsonl" and (session_id := _session_of(entry.path)):
@@ -43,7 +44,7 @@ def find_session(root: str, session_id: str) -> TranscriptFile | None:
             if os.path.isfile(path):
                 return TranscriptFile(NAME, path, session_id, is_subagent=True)
             continue
-        for entry in _entries(folder):
+        for entry in entries_of(folder):
             begins = _kind(entry) == "jsonl" and entry.name.endswith(f"-{parent[:8]}.jsonl")
             if begins and _session_of(entry.path) == session_id:
                 return TranscriptFile(NAME, entry.path, session_id)
@@ -54,7 +55,7 @@ def count_unread(root: str) -> int:
     """How many chats are kept as one JSON value and were not gone on with since."""
     number = 0
     for folder in _chat_folders(root):
-        names = {entry.name for entry in _entries(folder) if _kind(entry)}
+        names = {entry.name for entry in entries_of(folder) if _kind(entry)}
         number += sum(name.endswith(".json") and name + "l" not in names for name in names)
     return number
 
@@ -75,7 +76,7 @@ def project_of_chat(path: str, is_subagent: bool) -> str | None:
 
 
 def _subagents(folder: str, session: str) -> Iterator[TranscriptFile]:
-    for entry in _entries(folder) if _ID.fullmatch(session) else ():
+    for entry in entries_of(folder) if _ID.fullmatch(session) else ():
         name, ending = os.path.splitext(entry.name)
         if ending == ".jsonl" and _ID.fullmatch(name) and entry.is_file(follow_symlinks=False):
             yield TranscriptFile(NAME, entry.path, f"{session}/{name}", is_subagent=True)
@@ -100,14 +101,5 @@ def _session_of(path: str) -> str | None:
 
 
 def _chat_folders(root: str) -> Iterator[str]:
-    for project in _entries(os.path.join(root, "tmp")):
-        if project.is_dir(follow_symlinks=False):
-            yield os.path.join(project.path, "chats")
-
-
-def _entries(path: str) -> list[os.DirEntry[str]]:
-    try:
-        with os.scandir(path) as entries:
-            return sorted(entries, key=lambda entry: entry.name)
-    except OSError:
-        return []
+    for project in folders_in(os.path.join(root, "tmp")):
+        yield os.path.join(project, "chats")

@@ -24,8 +24,8 @@ from typing import Any
 from mash_plugin.agents.events import Message, ReaderState, TranscriptFile
 from mash_plugin.agents.gemini import NAME
 from mash_plugin.agents.gemini.files import project_of_chat
-from mash_plugin.agents.lines import TWO_OBJECTS, cut_output, parse_objects, time_ms
-from mash_plugin.agents.message import make_message, title_of
+from mash_plugin.agents.lines import TWO_OBJECTS, cut_output, time_ms
+from mash_plugin.agents.message import make_message, messages_of_line, title_of
 from mash_plugin.records.model import Author, MessageRole
 
 _HISTORY = b'{"$set":{"messages":'
@@ -69,10 +69,7 @@ class GeminiReader:
         """The messages of one line; see TranscriptReader."""
         if line.startswith(_HISTORY) and TWO_OBJECTS not in line:
             return _NOTHING
-        rows = parse_objects(line)
-        if not rows:
-            self.state.lines_skipped += bool(line.strip())
-        return [message for row in rows for message in self._messages(row, offset)]
+        return messages_of_line(line, offset, self.state, self._messages)
 
     def _messages(self, row: dict[str, Any], offset: int) -> list[Message]:
         match row.get("type"):
