@@ -18,7 +18,21 @@ def replace_file(path: Path, content: bytes, mode: int | None = None) -> None:
     make_private(str(real.parent))
     if mode is None:
         mode = stat.S_IMODE(real.stat().st_mode) if real.exists() else 0o600
-    temporary = real.with_name(f".{real.name}.mash-{secrets.token_hex(4)}")
+    _replace(real, content, mode)
+    with suppress(OSError):  # it is replaced all the same, and whole after a power cut
+        sync_folder(str(real.parent))
+
+
+def write_private(place: str, text: str) -> None:
+    """Let the file be this, for its owner alone and safe on disk. Raises OSError."""
+    file = Path(place)
+    make_folder(str(file.parent))
+    _replace(file, text.encode(), 0o600)
+    sync_folder(str(file.parent))
+
+
+def _replace(file: Path, content: bytes, mode: int) -> None:
+    temporary = file.with_name(f".{file.name}.mash-{secrets.token_hex(4)}")
     # In a folder of others, or of a repository, something may wait under any name: it must be new.
     handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     try:
@@ -27,26 +41,7 @@ def replace_file(path: Path, content: bytes, mode: int | None = None) -> None:
         # Unsynced, a power cut may leave the name with nothing in it: the person's file is gone.
         sync_file(str(temporary))
         temporary.chmod(mode)
-        temporary.replace(real)
+        temporary.replace(file)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
-    with suppress(OSError):  # it is replaced all the same, and whole after a power cut
-        sync_folder(str(real.parent))
-
-
-def write_private(place: str, text: str) -> None:
-    """Let the file be this, for its owner alone and safe on disk. Raises OSError."""
-    make_folder(os.path.dirname(place))
-    temporary = f"{place}.{secrets.token_hex(4)}"
-    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as out:
-            out.write(text)
-            out.flush()
-            os.fsync(out.fileno())
-        os.replace(temporary, place)
-    except BaseException:
-        os.unlink(temporary)
-        raise
-    sync_folder(os.path.dirname(place))
