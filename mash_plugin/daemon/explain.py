@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 from mash_plugin.chats.project import Project, project_of
 from mash_plugin.chats.switches import switched_off, what_is_off
 from mash_plugin.daemon import hook_parts as parts
-from mash_plugin.daemon.clock import now_ms
 from mash_plugin.daemon.frames import some_text
 from mash_plugin.errors import InvalidArgument
-from mash_plugin.memory.call import Call, Caller
+from mash_plugin.memory.call import Call
 from mash_plugin.memory.recall import Ask
 from mash_plugin.render import context
 
@@ -31,7 +30,7 @@ def explain_recall(requests: "Requests", params: Mapping[str, Any]) -> Json:
     from mash_plugin.memory.explain import explain_recall as explain
 
     node = requests.open_node()
-    call = node.call(Caller(), now_ms(), {})
+    call = node.own_call()
     cwd = some_text(params, "cwd") or ""
     project = project_of(cwd)
     if project is None:

@@ -5,13 +5,10 @@ It is one of its own, since a server that hangs must hold up neither a hook nor 
 
 import os
 import threading
-from collections.abc import Callable
 
-from mash_plugin.daemon.clock import now_ms
 from mash_plugin.daemon.log import Log
 from mash_plugin.daemon.node import Node
 from mash_plugin.errors import MashError
-from mash_plugin.memory.call import Caller
 
 
 class Fetching:
@@ -34,19 +31,18 @@ class Fetching:
             self._thread.start()
 
     def _fetch(self) -> None:
-        now = now_ms()
+        from mash_plugin.memory.denied import Denied
+
         try:
+            call = self._node.own_call()
+            denied = Denied(call, "recall")
             self._node.group_copies().refresh(
-                self._node.settings({}), os.environ, now, self._left_out(now)
+                call.settings,
+                os.environ,
+                call.now,
+                lambda identity: denied.has_scope("repository", identity),
             )
         except MashError as error:
             self._log.write("background", work="group-copies", failure=error.code)
         except Exception as error:  # the thread's boundary: the next attempt must go on
             self._log.write("background", work="group-copies", failure=type(error).__name__)
-
-    def _left_out(self, now: int) -> Callable[[str], bool]:
-        """Tells which repositories the person left out of recall."""
-        from mash_plugin.memory.denied import Denied
-
-        denied = Denied(self._node.call(Caller(), now, {}), "recall")
-        return lambda identity: denied.has_scope("repository", identity)

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from typing import Any
 
-from mash_plugin.daemon.clock import now_ms
 from mash_plugin.daemon.frames import some_text
 from mash_plugin.daemon.requests import Requests
 from mash_plugin.errors import InvalidArgument
@@ -12,10 +11,9 @@ from mash_plugin.errors import InvalidArgument
 def forget_chat(requests: Requests, params: Mapping[str, Any]) -> dict[str, Any]:
     """Remove a chat with the records that cite it, or tell with `dry_run` what would go."""
     from mash_plugin.memory import forget_chat as memory
-    from mash_plugin.memory.call import Caller
 
     node = requests.open_node()
-    call = node.call(Caller(), now_ms(), {})
+    call = node.own_call()
     going = memory.find_going(call, _chat_id(params))
     if params.get("dry_run"):
         result = memory.preview(call, going)
@@ -27,19 +25,17 @@ def forget_chat(requests: Requests, params: Mapping[str, Any]) -> dict[str, Any]
 
 def restore_chat(requests: Requests, params: Mapping[str, Any]) -> dict[str, Any]:
     """Let a forgotten chat into the index again."""
-    from mash_plugin.memory.call import Caller
     from mash_plugin.memory.forget_chat import restore_chat as restore
 
-    return restore(requests.open_node().call(Caller(), now_ms(), {}), _chat_id(params))
+    return restore(requests.open_node().own_call(), _chat_id(params))
 
 
 def forget_project(requests: Requests, params: Mapping[str, Any]) -> dict[str, Any]:
     """Remove all chats of a project, with their records or alone; `dry_run` tells what would go."""
     from mash_plugin.memory import forget_project as memory
-    from mash_plugin.memory.call import Caller
 
     node = requests.open_node()
-    call = node.call(Caller(), now_ms(), {})
+    call = node.own_call()
     leaving = memory.find_leaving(call, some_text(params, "path"), some_text(params, "identity"))
     if params.get("dry_run"):
         result = memory.preview(call, leaving)

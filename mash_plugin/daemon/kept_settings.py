@@ -16,8 +16,8 @@ SETTLED_S = 2.0
 
 def read_kept(config_file: str, kept_file: str) -> tuple[Tables | None, str | None]:
     """As `read_tables`; the file is parsed only where it is not as it was when it was kept."""
-    stamp = _stamp(config_file)
-    if stamp is None:
+    stamp = list(stamp_of(config_file))
+    if not stamp:
         return read_tables(config_file)
     kept = _read(kept_file)
     if kept.get("stamp") == stamp and isinstance(kept.get("tables"), dict):
@@ -29,12 +29,13 @@ def read_kept(config_file: str, kept_file: str) -> tuple[Tables | None, str | No
     return tables, problem
 
 
-def _stamp(path: str) -> list[int] | None:
+def stamp_of(path: str) -> tuple[int, ...]:
+    """Which file lies there, and as of when; nothing where none does."""
     try:
         found = os.stat(path)
     except OSError:
-        return None
-    return [found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino, found.st_dev]
+        return ()
+    return (found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino, found.st_dev)
 
 
 def _read(path: str) -> dict[str, Any]:

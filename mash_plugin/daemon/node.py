@@ -10,7 +10,7 @@ from mash_plugin import agents
 from mash_plugin.chats.index import ChatIndex
 from mash_plugin.config import SWITCHES, Settings, Tables, settings_of
 from mash_plugin.daemon.clock import now_ms
-from mash_plugin.daemon.kept_settings import read_kept
+from mash_plugin.daemon.kept_settings import read_kept, stamp_of
 from mash_plugin.errors import MashError
 from mash_plugin.memory.call import Call, Caller
 from mash_plugin.memory.windows import Windows
@@ -92,6 +92,10 @@ class Node:
             group=self._group_memory(settings),
         )
 
+    def own_call(self) -> Call:
+        """A request that no client makes: by the daemon or a command, now, as the file says."""
+        return self.call(Caller(), now_ms(), {})
+
     def index_soon(self, agent: str, transcript_path: str) -> None:
         """Queue this transcript for the background index; returns at once."""
         self.on_transcript(agent, transcript_path)
@@ -105,7 +109,7 @@ class Node:
     def settings(self, switches: Mapping[str, str]) -> Settings:
         """The settings of now: the file is read again when it has changed."""
         given = {name: switches[name] for name in SWITCHES if name in switches}
-        key = (*_stamp(self.paths.config_file), *sorted(given.items()))
+        key = (*stamp_of(self.paths.config_file), *sorted(given.items()))
         settings = self._settings.get(key)
         if settings is None:
             if len(self._settings) > 64:
@@ -188,7 +192,7 @@ class Node:
 
         # What fails here is made up for after the next full index.
         with suppress(MashError):
-            recheck(self.call(Caller(), now_ms(), {}), [chat_id])
+            recheck(self.own_call(), [chat_id])
 
     def _read_settings(self, switches: Mapping[str, str]) -> Settings:
         kept = os.path.join(self.paths.run, "settings.json")
@@ -217,11 +221,3 @@ class Node:
 def new_id() -> str:
     """An ID that nothing else has."""
     return os.urandom(16).hex()
-
-
-def _stamp(path: str) -> tuple[object, ...]:
-    try:
-        found = os.stat(path)
-    except OSError:
-        return (None,)
-    return (found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino)

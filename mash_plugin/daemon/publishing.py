@@ -17,7 +17,6 @@ from mash_plugin.daemon.clock import now_ms
 from mash_plugin.daemon.log import Log, place_of
 from mash_plugin.daemon.node import Node
 from mash_plugin.errors import Internal, MashError
-from mash_plugin.memory.call import Call, Caller
 from mash_plugin.store import publication
 
 if TYPE_CHECKING:
@@ -148,7 +147,7 @@ class Publishing:
     def _has_other_rules(self) -> bool:
         from mash_plugin.group.publication import Rules
 
-        call = self._call()
+        call = self._node.own_call()
         with call.store.reading() as db:
             joined = publication.membership(db)
             return joined is not None and joined.rules != Rules(call, db).fingerprint(db)
@@ -179,7 +178,7 @@ class Publishing:
         from mash_plugin.group.publisher import Publisher, home_of
 
         home = home_of(self._node.paths)
-        return Publisher(self._call, home, os.environ, lambda: self._is_closed)
+        return Publisher(self._node.own_call, home, os.environ, lambda: self._is_closed)
 
     def _succeeded(self) -> None:
         now = time.monotonic()
@@ -201,9 +200,6 @@ class Publishing:
             self._next_at = time.monotonic() + pause_s * random.uniform(0.5, 1.0)  # noqa: S311
         if is_new:  # not once a minute for as long as a server is away
             self._log.write("background", work="publishing", failure=why)
-
-    def _call(self) -> Call:
-        return self._node.call(Caller(), now_ms(), {})
 
 
 def _stamp(settings: Settings) -> tuple[str, int]:

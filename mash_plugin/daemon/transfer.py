@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from mash_plugin.daemon.clock import now_ms
 from mash_plugin.daemon.frames import text_of
 from mash_plugin.daemon.requests import Requests
 from mash_plugin.errors import InvalidArgument
@@ -114,9 +113,7 @@ def _metered(requests: Requests, params: Mapping[str, Any]) -> "Iterator[Meter]"
 
 
 def _call(requests: Requests) -> "Call":
-    from mash_plugin.memory.call import Caller
-
-    return requests.open_node().call(Caller(), now_ms(), {})
+    return requests.open_node().own_call()
 
 
 def _path(params: Mapping[str, Any]) -> str:

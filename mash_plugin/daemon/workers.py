@@ -1,21 +1,19 @@
 """Work off the request path: index, hook state, checkpoints and the daily backup."""
 
-import math
 import os
 import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from mash_plugin.chats.report import IndexReport, Progress
+from mash_plugin.daemon.agenda import Agenda, Job
 from mash_plugin.daemon.clock import now_ms
 from mash_plugin.daemon.fetching import Fetching
+from mash_plugin.daemon.indexing import IndexRun, index_all
 from mash_plugin.daemon.log import Log
 from mash_plugin.daemon.node import Node
 from mash_plugin.errors import MashError
-from mash_plugin.memory.call import Caller
 
 if TYPE_CHECKING:
     from mash_plugin.daemon.bridge import Bridge
@@ -36,6 +34,7 @@ MOST_PATH_CHARS = 4_096
 STATE_AFTER_S = 1.0
 """Hook state is written this long after its first unsaved change."""
 CHECKPOINT_EVERY_S = 60.0
+PURGE_AFTER_S = 4.0
 PURGE_EVERY_S = 60.0
 """How often it is asked whether a hidden record has had its day."""
 SCRUB_AGAIN_S = 1.0
@@ -47,87 +46,73 @@ GROUP_SOON_S = 0.2
 """Fetching at once would slow the answer of the hook that looked for them."""
 SESSIONS_EVERY_S = 60.0
 """How often it is asked which sessions have ended or rest."""
+BACKUP_AFTER_S = 5.0
 BACKUP_EVERY_S = 10 * 60
 """How often it is asked whether the day's backup is due."""
-
-
-@dataclass(slots=True)
-class IndexRun:
-    """The full index run that goes on, or the last one."""
-
-    number: int = 0
-    is_running: bool = False
-    progress: Progress | None = None
-    report: IndexReport | None = None
-    error: dict[str, object] | None = None
-
-
-@dataclass(slots=True)
-class _Due:
-    """When each kind of work is to be done next, on the monotonic clock."""
-
-    index: float
-    checkpoint: float
-    purge: float
-    backup: float
-    rules: float
-    sessions: float
-    group: float
-    scrub: float = 0.0
-    """At once: a process that was killed may have left deleted text behind."""
-    scrub_pause: float = SCRUB_AGAIN_S
-    state: float | None = None
-    transcripts_from: float = 0.0
-    transcripts: dict[tuple[str, str], None] = field(default_factory=dict)
 
 
 class Workers:
     """One thread at low priority, so that a full index never delays a hook."""
 
     def __init__(self, node: Node, log: Log) -> None:
-        now = time.monotonic()
         self.index_run = IndexRun()
         self._node = node
         self._log = log
-        self._due = _Due(
-            index=now + FIRST_INDEX_AFTER_S,
-            checkpoint=now + CHECKPOINT_EVERY_S,
-            purge=now + 4.0,
-            backup=now + 5.0,
-            rules=now + RULES_AFTER_S,
-            sessions=now + SESSIONS_AFTER_S,
-            group=now + (GROUP_SOON_S if node.is_group_asked else GROUP_AFTER_S),
-        )
         self._bridge: Bridge | None = None
         self._publishing: Publishing | None = None
         self._fetching = Fetching(node, log)
         self._has_forgotten = False
-        self._regular: tuple[tuple[str, float, Callable[[], None]], ...] = (
-            ("purge", PURGE_EVERY_S, self._purge),  # before the backup, which would keep the text
-            ("backup", BACKUP_EVERY_S, self._back_up),
-            ("sessions", SESSIONS_EVERY_S, self._capture_sessions),
-            ("group", GROUP_EVERY_S, self._look_after_group),
-            ("checkpoint", CHECKPOINT_EVERY_S, node.checkpoint),
-        )
-        """What is to be done again and again, the first that is due first."""
+        self._scrub_pause_s = SCRUB_AGAIN_S
+        self._waiting: dict[tuple[str, str], None] = {}
+        """Transcripts, by agent and path, that are to be read one by one."""
         self._changed = threading.Condition()
         self._is_closed = False
         self._is_working = False
+        self._plan(time.monotonic())
         node.on_transcript = self._transcript_grew
         node.on_hook_state = self._state_changed
         node.on_unclean = self._scrub_soon
         node.on_group_asked = self._group_soon
-        self._due.transcripts.update(dict.fromkeys(node.grown))
+        with self._changed:
+            self._waiting |= dict.fromkeys(node.grown)
+            if self._waiting:
+                self._transcript.by(time.monotonic())
         self._state_changed()
         self._thread = threading.Thread(target=self._run, name="background", daemon=True)
         self._thread.start()
+
+    def _plan(self, now: float) -> None:
+        """What there is to do; of what is due, the first of these is done first."""
+        node = self._node
+        group_after_s = GROUP_SOON_S if node.is_group_asked else GROUP_AFTER_S
+        self._state = Job("hook-state", self._save_state)
+        self._transcript = Job("transcript", self._index_one)
+        # At once: a process that was killed may have left deleted text behind.
+        self._scrubbing = Job("scrub", self._scrub, at=now)
+        self._index = Job("index", self._index_all, now + FIRST_INDEX_AFTER_S, INDEX_EVERY_S)
+        self._group = Job("group", self._look_after_group, now + group_after_s, GROUP_EVERY_S)
+        self._agenda = Agenda(
+            (
+                self._state,
+                self._transcript,
+                Job("rules", _read_rules, at=now + RULES_AFTER_S),
+                self._scrubbing,
+                self._index,
+                # Before the backup, which would keep the text.
+                Job("purge", self._purge, now + PURGE_AFTER_S, PURGE_EVERY_S),
+                Job("backup", self._back_up, now + BACKUP_AFTER_S, BACKUP_EVERY_S),
+                Job("sessions", self._capture_sessions, now + SESSIONS_AFTER_S, SESSIONS_EVERY_S),
+                self._group,
+                Job("checkpoint", node.checkpoint, now + CHECKPOINT_EVERY_S, CHECKPOINT_EVERY_S),
+            )
+        )
 
     def start_index(self) -> int:
         """Begin a full index run, or join the one that goes on; its number."""
         with self._changed:
             if not self.index_run.is_running:
                 self.index_run = IndexRun(self.index_run.number + 1, is_running=True)
-                self._due.index = 0.0
+                self._index.by(time.monotonic())
                 self._changed.notify()
             return self.index_run.number
 
@@ -146,12 +131,11 @@ class Workers:
         """Whether something waits or is being done that the daemon should not exit before."""
         publishing = self._publishing
         with self._changed:
-            due = self._due
             return bool(
                 self._is_working
                 or (publishing is not None and publishing.is_busy())
-                or due.transcripts
-                or due.state is not None
+                or self._waiting
+                or self._state.is_asked_for
                 or self.index_run.is_running
             )
 
@@ -167,29 +151,28 @@ class Workers:
 
     def _transcript_grew(self, agent: str, path: str) -> None:
         with self._changed:
-            if len(self._due.transcripts) >= MOST_TRANSCRIPTS or len(path) > MOST_PATH_CHARS:
-                self._due.index = min(self._due.index, time.monotonic())  # it finds all of them
+            if len(self._waiting) >= MOST_TRANSCRIPTS or len(path) > MOST_PATH_CHARS:
+                self._index.by(time.monotonic())  # it finds all of them
             else:
-                if not self._due.transcripts:
-                    self._due.transcripts_from = time.monotonic() + TRANSCRIPTS_AFTER_S
-                self._due.transcripts[agent, path] = None
+                self._waiting[agent, path] = None
+                if not self._transcript.is_asked_for:
+                    self._transcript.by(time.monotonic() + TRANSCRIPTS_AFTER_S)
             self._changed.notify()
 
     def _state_changed(self) -> None:
         with self._changed:
-            if self._due.state is None:
-                self._due.state = time.monotonic() + STATE_AFTER_S
+            if not self._state.is_asked_for:
+                self._state.by(time.monotonic() + STATE_AFTER_S)
                 self._changed.notify()
 
     def _scrub_soon(self) -> None:
         with self._changed:
-            soon = time.monotonic() + self._due.scrub_pause
-            self._due.scrub = min(self._due.scrub, soon)
+            self._scrubbing.by(time.monotonic() + self._scrub_pause_s)
             self._changed.notify()
 
     def _group_soon(self) -> None:
         with self._changed:
-            self._due.group = min(self._due.group, time.monotonic() + GROUP_SOON_S)
+            self._group.by(time.monotonic() + GROUP_SOON_S)
             self._changed.notify()
 
     def _run(self) -> None:
@@ -198,47 +181,14 @@ class Workers:
         while True:
             with self._changed:
                 self._is_working = False
-                name, work = self._next_work()
-                while work is None and not self._is_closed:
-                    self._changed.wait(self._wait_s())
-                    name, work = self._next_work()
-                if self._is_closed or work is None:
+                job = self._agenda.take(time.monotonic())
+                while job is None and not self._is_closed:
+                    self._changed.wait(self._agenda.wait_s(time.monotonic()))
+                    job = self._agenda.take(time.monotonic())
+                if self._is_closed or job is None:
                     return
                 self._is_working = True
-            self._try(name, work)
-
-    def _next_work(self) -> tuple[str, Callable[[], None] | None]:
-        """What is due first; marks it as taken."""
-        now, due = time.monotonic(), self._due
-        if due.state is not None and now >= due.state:
-            due.state = None
-            return "hook-state", self._save_state
-        if due.transcripts and now >= due.transcripts_from:
-            agent, path = next(iter(due.transcripts))
-            del due.transcripts[agent, path]
-            return "transcript", lambda: self._index_one(agent, path)
-        if now >= due.rules:
-            due.rules = math.inf
-            return "rules", _read_rules
-        if now >= due.scrub:
-            due.scrub = math.inf
-            return "scrub", self._scrub
-        if now >= due.index:
-            due.index = now + INDEX_EVERY_S
-            return "index", self._index_all
-        for name, every_s, work in self._regular:
-            if now >= getattr(due, name):
-                setattr(due, name, now + every_s)
-                return name, work
-        return "", None
-
-    def _wait_s(self) -> float:
-        due = self._due
-        soonest = min(due.index, due.checkpoint, due.purge, due.backup, due.rules, due.scrub)
-        soonest = min(soonest, due.sessions, due.group, due.state or soonest)
-        if due.transcripts:
-            soonest = min(soonest, due.transcripts_from)
-        return max(0.01, soonest - time.monotonic())
+            self._try(job.name, job.work)
 
     def _try(self, name: str, work: Callable[[], None]) -> None:
         try:
@@ -251,40 +201,20 @@ class Workers:
     def _save_state(self) -> None:
         self._node.hook_state.flush(now_ms())
 
-    def _index_one(self, agent: str, path: str) -> None:
+    def _index_one(self) -> None:
+        with self._changed:
+            agent, path = next(iter(self._waiting))
+            del self._waiting[agent, path]
+            if self._waiting:
+                self._transcript.by(time.monotonic())
         self._node.chats.refresh_path(agent, path, now_ms())
 
     def _index_all(self) -> None:
         with self._changed:
             if not self.index_run.is_running:
                 self.index_run = IndexRun(self.index_run.number + 1, is_running=True)
-        run = self.index_run
-
-        def note(progress: Progress) -> None:
-            run.progress = progress
-
-        try:
-            run.report = self._node.chats.refresh_all(
-                now_ms(), progress=note, should_stop=lambda: self._is_closed
-            )
-            self._recheck()
-            self._drop_old()
-        except MashError as error:
-            run.error = error.as_json()
-            raise
-        finally:
-            run.is_running = False
-        self._log.write("index", **run.report._asdict() | {"rewritten": len(run.report.rewritten)})
-
-    def _recheck(self) -> None:
-        from mash_plugin.memory.freshness import recheck_rebuilt
-
-        recheck_rebuilt(self._node.call(Caller(), now_ms(), {}))
-
-    def _drop_old(self) -> None:
-        dropped = self._node.chats.drop_old(now_ms())
-        if dropped:
-            self._log.write("retention", chats=dropped)
+            run = self.index_run
+        index_all(self._node, self._log, run, lambda: self._is_closed)
 
     def _look_after_group(self) -> None:
         settings = self._node.settings({})
@@ -307,14 +237,14 @@ class Workers:
     def _purge(self) -> None:
         from mash_plugin.memory.forget import purge_hidden
 
-        purge_hidden(self._node.call(Caller(), now_ms(), {}))
+        purge_hidden(self._node.own_call())
 
     def _scrub(self) -> None:
         from mash_plugin.memory.forget_chat import finish_forgetting
 
-        is_done = finish_forgetting(self._node.call(Caller(), now_ms(), {}))
-        pause = SCRUB_AGAIN_S if is_done else min(2 * self._due.scrub_pause, CHECKPOINT_EVERY_S)
-        self._due.scrub_pause = pause
+        is_done = finish_forgetting(self._node.own_call())
+        longer_s = min(2 * self._scrub_pause_s, CHECKPOINT_EVERY_S)
+        self._scrub_pause_s = SCRUB_AGAIN_S if is_done else longer_s
         self._has_forgotten = True
 
     def _capture_sessions(self) -> None:

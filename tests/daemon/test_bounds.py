@@ -62,7 +62,7 @@ def test_transcripts_that_wait_are_bounded_and_the_index_finds_the_rest(
         assert background.index_run.number == 0
         node.index_soon("codex", "/nowhere/one-more.jsonl")
         eventually(lambda: background.index_run.report, "the whole index was not read")
-        assert len(background._due.transcripts) == 3
+        assert len(background._waiting) == 3
     finally:
         background.close()
         node.close()

@@ -25,7 +25,7 @@ def clone(tmp_path, monkeypatch):
 @pytest.fixture
 def explain(desk, clone, monkeypatch):
     def ask(**params):
-        monkeypatch.setattr("mash_plugin.daemon.explain.now_ms", lambda: desk.now)
+        monkeypatch.setattr("mash_plugin.daemon.node.now_ms", lambda: desk.now)
         requests = SimpleNamespace(open_node=lambda: desk.node)
         return explain_recall(requests, {"cwd": str(clone), **params})
 

@@ -373,7 +373,7 @@ def test_a_mash_file_switches_it_off_for_the_tool_too(desk, fetched):
 def test_explain_tells_what_a_start_shows_of_the_group_and_a_tool_when_asked(
     desk, fetched, monkeypatch
 ):
-    monkeypatch.setattr("mash_plugin.daemon.explain.now_ms", lambda: desk.now)
+    monkeypatch.setattr("mash_plugin.daemon.node.now_ms", lambda: desk.now)
     fetched(record("The queue is Kafka."), record("Ignore it.", is_suspicious=True))
 
     def told(**params):
