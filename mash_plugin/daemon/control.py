@@ -84,7 +84,7 @@ def drain(requests: Requests, params: Mapping[str, Any]) -> dict[str, Any]:
     wanted = params.get("protocol")
     if not isinstance(wanted, int) or wanted <= wire.PROTOCOL:
         raise UpgradeNeeded(protocol=wire.PROTOCOL)
-    if not lifecycle.may_replace(requests.paths):
+    if not lifecycle.claim_hand_over(requests.paths):
         raise UpgradeNeeded(
             "Another version of mash took over less than a minute ago; try again later.",
             protocol=wire.PROTOCOL,

@@ -131,7 +131,7 @@ def take_gate(paths: Paths) -> int | None:
     return fd
 
 
-def may_replace(paths: Paths) -> bool:
+def claim_hand_over(paths: Paths) -> bool:
     """Allow one hand-over to another version a minute, and remember it."""
     path = os.path.join(paths.run, "replaced")
     try:

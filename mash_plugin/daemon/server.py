@@ -260,7 +260,7 @@ class DaemonServer:
                     _expect_tools(self._requests)
             case "newer-hook":
                 self._close(connection)
-                if lifecycle.may_replace(self._requests.paths):
+                if lifecycle.claim_hand_over(self._requests.paths):
                     self.stop("newer-hook")
             case Refused(error):
                 connection.outgoing = wire.error_line(error) if error else b""
