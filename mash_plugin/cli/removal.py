@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,6 +19,9 @@ from mash_plugin.paths import Paths, pin_file
 
 MEMORY = ("records.db", "chats.db", "backups", "reviews", "group-copies", "setup.json")
 """What the data folder holds of ours beside the program, with all names that begin so."""
+
+GONE = "envs.gone"
+"""The environments that are being removed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +71,7 @@ def command_links(paths: Paths) -> list[Path]:
 def program_folders(paths: Paths) -> list[Path]:
     """The environments with the link to the newest, and the plugin's folder."""
     data = Path(paths.data)
-    folders = [data / "envs", data / "current", Path(paths.marketplace)]
+    folders = [data / "envs", data / GONE, data / "current", Path(paths.marketplace)]
     return [path for path in folders if os.path.lexists(path)]
 
 
@@ -107,23 +111,64 @@ def remove_files(files: list[Path]) -> None:
             else:
                 path.unlink(missing_ok=True)
         except OSError as error:
-            raise InvalidArgument(
-                f"{error.filename or path} cannot be removed ({error.strerror}); remove it by hand"
-                " or make it removable, then run `mash uninstall` again."
-            ) from None
+            raise _not_removed(path, error) from None
 
 
 def remove_program(paths: Paths) -> None:
-    """The links, the completions, the environments, and folders that hold nothing any more."""
-    remove_files(command_links(paths))
+    """The completions, the environments, the commands, and folders that hold nothing any more.
+
+    The commands work until all that may fail is done, so that `mash uninstall` can be run again.
+    """
+    data, links = Path(paths.data), command_links(paths)
     remove_completions(os.environ)
-    remove_files(program_folders(paths))
+    remove_files([Path(paths.marketplace)])
+    _put_out_of_use(data)
+    try:
+        remove_files([*links, data / "current"])
+    except InvalidArgument:
+        if (data / GONE).exists():
+            (data / GONE).rename(data / "envs")
+        raise
+    _remove_for_good(data / GONE)
     folders = [Path(paths.data)]
     if paths.home:
         folders = [_bin(paths), *folders, Path(paths.home)]
     else:
         folders += [Path(paths.config_file).parent, Path(pin_file()).parent]
     remove_if_empty(*folders)
+
+
+def _put_out_of_use(data: Path) -> None:
+    """Half a program does not run: the environments go by one renaming, or not at all."""
+    if (data / GONE).exists():
+        _remove_for_good(data / GONE)
+    if (data / "envs").exists():
+        try:
+            (data / "envs").rename(data / GONE)
+        except OSError as error:
+            raise _not_removed(data / "envs", error) from None
+
+
+def _remove_for_good(folder: Path) -> None:
+    """In a process of its own, which goes on when the terminal is closed or ^C is typed."""
+    if not folder.exists():
+        return
+    remover = subprocess.Popen(
+        ["/bin/rm", "-rf", "--", str(folder)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    if remover.wait() != 0:
+        raise InvalidArgument(f"{folder} cannot be removed; remove it by hand.")
+
+
+def _not_removed(path: Path, error: OSError) -> InvalidArgument:
+    return InvalidArgument(
+        f"{error.filename or path} cannot be removed ({error.strerror}); remove it by hand"
+        " or make it removable, then run `mash uninstall` again."
+    )
 
 
 def _look(paths: Paths, host: Host, place: Place, memo: Memo | None) -> InAgent | None:

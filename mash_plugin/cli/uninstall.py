@@ -152,14 +152,15 @@ def _ask(paths: Paths, *, data: bool) -> None:
 
 
 def _remove_program(paths: Paths) -> None:
-    for link in command_links(paths):
-        tell(f"Removed the command {link}.")
-    for file in completions():
-        tell(f"Removed the completion {file}.")
+    links, files = command_links(paths), completions()
     has_folders = bool(program_folders(paths))
     if has_folders:
         tell("Removing the program, which takes some seconds ...")
     remove_program(paths)
+    for file in files:
+        tell(f"Removed the completion {file}.")
+    for link in links:
+        tell(f"Removed the command {link}.")
     if has_folders:
         tell("Removed.")
 

@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from mash_plugin.cli.removal import remove_program
+from mash_plugin.errors import InvalidArgument
+from mash_plugin.paths import find_paths
 from tests.setup.settled import CLAUDE_SETTINGS, CODEX_SETTINGS, settle, snapshot
 from tests.support.homes import Home, clients_folder
 from tests.support.processes import daemons_of
@@ -118,6 +121,35 @@ def test_removing_the_program_is_told_before_and_after(home: Home) -> None:
     assert begun.startswith("Removing the program")
     assert ended == "Removed."
     assert not (home.mash_home / "data/envs").exists()
+
+
+def test_what_cannot_be_removed_leaves_commands_that_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths = find_paths({"MASH_HOME": str(tmp_path / "mash")})
+    data, link = tmp_path / "mash/data", tmp_path / "mash/bin/mash"
+    program = data / "envs/1/bin/mash"
+    for file in (program, data / "envs.gone/0/left", link):  # one uninstall was cut off before
+        file.parent.mkdir(parents=True)
+    program.write_text("")
+    (data / "current").symlink_to("envs/1")
+    link.symlink_to(data / "current/bin/mash")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    unlink = Path.unlink
+
+    def refuse(path: Path, missing_ok: bool = False) -> None:
+        if path == link:
+            raise PermissionError(13, "Permission denied", str(path))
+        unlink(path, missing_ok)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "unlink", refuse)
+        with pytest.raises(InvalidArgument, match="bin/mash cannot be removed"):
+            remove_program(paths)
+    assert link.read_text() == ""
+    assert not (data / "envs.gone").exists()
+    remove_program(paths)
+    assert not (tmp_path / "mash").exists()
 
 
 def test_a_second_uninstall_is_content(equipped: Home) -> None:
