@@ -15,6 +15,7 @@ from mash_plugin.memory.masking import masking
 from mash_plugin.memory.scopes import scope_of
 from mash_plugin.records.budget import page
 from mash_plugin.store import browse
+from mash_plugin.store.showings import one_session
 from mash_plugin.store.sqlite import Connection
 
 WINDOW_BYTES = 56_000
@@ -68,11 +69,16 @@ def view_chat(call: Call, request: Json) -> Json:
     with call.store.reading() as db:
         pairs = browse.citing(db, chat.id, [message["id"] for message in messages])
         records = items_by_id(call, db, dict.fromkeys(record for _, record in pairs))
+        is_hooked = one_session(db, chat.session_id) is not None
     for message in messages:
         mine = (record for cited, record in pairs if cited == message["id"] and record in records)
         message["cited_by"] = list(mine)
     return {
-        "chat": {**chat_json(chat, masking(call.settings)), "messages": chat.message_count},
+        "chat": {
+            **chat_json(chat, masking(call.settings)),
+            "messages": chat.message_count,
+            "is_hooked": is_hooked,
+        },
         "messages": messages,
         "records": list(records.values()),
         "start": start,

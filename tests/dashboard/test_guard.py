@@ -263,7 +263,7 @@ def test_looking_at_everything_changes_nothing(dash: Dashboard, demo: Demo, cook
     ]
     paths += [f"/memory/{record_id}" for record_id in demo.ids.values()]
     paths += [f"/memory/{record_id}/json" for record_id in demo.ids.values()]
-    paths += ["/chats/claude-code-s-filters", "/health"]
+    paths += ["/chats/claude-code-s-filters", "/health", "/sessions", "/sessions/s-again"]
     for path in paths:
         assert dash.get(path, cookie=cookie).status == 200, path
     assert contents(demo) == before

@@ -38,6 +38,18 @@ INSERT INTO chats (chat_no, chat_id, source, session_id, is_subagent, message_co
   last_active_at) VALUES (9999, 'large', 'codex', 's-large', 0, :count, 1, 1700000000000)
 """
 
+SESSIONS = """
+WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000)
+INSERT INTO hook_sessions (session_id, agent, first_seen_at, last_activity_at, project)
+SELECT 'large-' || i, 'claude-code', :now - i * 1000, :now - i * 1000, '/work/' || (i % 40) FROM n
+"""
+SHOWN = """
+WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20)
+INSERT INTO hook_files (session_id, reader, path, shown_id, shown_at)
+SELECT session_id, '', 'src/' || i, printf('filled%06d', i), first_seen_at + i
+FROM hook_sessions, n WHERE session_id LIKE 'large-%'
+"""
+
 
 class Large(NamedTuple):
     demo: Demo
@@ -65,6 +77,8 @@ def large() -> Iterator[Large]:
         store, chats = open_store(demo.place.paths, demo.now), open_chats(demo.place.paths)
         with store.writing() as db:
             db.run(FILLED, {"count": RECORDS})
+            db.run(SESSIONS, {"now": demo.now})
+            db.run(SHOWN)
         with chats.writing() as db:
             db.run(CHAT, {"count": MESSAGES})
             db.run(SAID, {"count": MESSAGES})
@@ -107,6 +121,16 @@ def test_counts_after_a_change_and_rare_filters_stay_quick(large: Large) -> None
     ):
         assert large.first_byte_ms(path, 3) < 100 * SLOW_MACHINE, path
     assert "1–1 of 1" in large.dash.get("/memory?by=agent", cookie=large.cookie).text
+
+
+@pytest.mark.spec("R-165")
+def test_a_season_of_sessions_is_as_quick_to_look_at(large: Large) -> None:
+    record = large.demo.ids["qdrant"]
+    page = large.dash.get("/sessions", cookie=large.cookie).text
+    assert "1–30 of 3,000" in page
+    assert len(page) < 100_000
+    for path in ("/sessions?n=2970", "/sessions/large-7", f"/memory/{record}"):
+        assert large.first_byte_ms(path, 3) < 50 * SLOW_MACHINE, path
 
 
 @pytest.mark.spec("R-165")

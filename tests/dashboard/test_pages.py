@@ -116,6 +116,18 @@ def test_a_quote_leads_to_its_message_and_the_message_back_to_the_record(
     expect(page).to_have_url(re.compile(demo.ids["qdrant"]))
 
 
+@pytest.mark.spec("R-165")
+def test_a_chat_leads_to_what_its_session_was_shown_and_back(opened: Opener) -> None:
+    page = opened().go("/chats/claude-code-s-again")
+    page.get_by_role("link", name="What it was shown").click()
+    expect(page.locator(".moment h3").first).to_be_visible()
+    for _ in range(2):
+        page.keyboard.press("j")
+    expect(page.locator("[data-row]").nth(1)).to_be_focused()
+    page.get_by_role("link", name="Its chat").click()
+    expect(page).to_have_url(re.compile("claude-code-s-again$"))
+
+
 @pytest.mark.spec("R-176")
 def test_a_chat_tells_its_authors_apart_and_keeps_private_parts_out(opened: Opener) -> None:
     page = opened().go("/chats/claude-code-s-filters")
@@ -154,6 +166,12 @@ def test_commands_and_calls_stand_there_to_be_copied(
         ("/chats/claude-code-s-filters?m=none", 404, "has no message"),
         ("/chats/claude-code-s-filters?n=99999", 200, "Nothing is kept of this part"),
         ("/memory/short", 400, "too short"),
+        ("/sessions/none", 404, "No hook ran in a session"),
+        ("/sessions?record=00000000000000000000000000000000", 404, "There is no record"),
+        ("/sessions?n=900", 200, "No session"),
+        ("/sessions/s-again?n=900", 200, "Nothing later was shown"),
+        ("/sessions/s-again/json", 200, '"session_id": "s-again"'),
+        ("/sessions/none/json", 404, "No hook ran in a session"),
     ],
 )
 def test_an_address_that_leads_nowhere_says_why(

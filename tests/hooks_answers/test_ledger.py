@@ -6,6 +6,7 @@ from collections import Counter
 import pytest
 
 from mash_plugin.errors import DiskFull
+from mash_plugin.store.log import list_events, list_shown_to
 from tests.hooks_answers.conftest import MINUTE
 
 WISH = "From now on always run the linter before committing."
@@ -32,6 +33,20 @@ def test_every_hook_is_counted_with_the_bytes_that_it_gave(desk):
         desk.reopen()
     more = desk.prompt(WISH)
     assert desk.node.hook_state.ledger.of("s-1")["prompt-submit"] == size(wish, more)
+
+
+def test_each_saving_note_is_kept_with_its_time_and_stands_in_no_log(desk):
+    desk.keep("Use tabs.")
+    started = desk.now
+    desk.start()
+    desk.prompt()
+    desk.now += MINUTE
+    desk.prompt(WISH)
+    desk.reopen()
+    with desk.node.store.reading() as db:
+        seen = [(one.id, one.at) for one in list_shown_to(db, "s-1", 0, 50)]
+        assert seen[1:] == [("note:start", started), ("note:prompt", started + MINUTE)]
+        assert [one.id for one in list_events(db, 0, 0, 50)] == [seen[0][0]] * 2  # saved, shown
 
 
 def test_what_subagents_are_told_is_counted_apart(desk):

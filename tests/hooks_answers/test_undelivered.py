@@ -84,6 +84,7 @@ def test_a_lost_context_comes_with_the_next_read(desk, lose):
 def test_what_was_lost_is_in_no_ledger_and_no_log(desk, lose):
     desk.keep("Kept.")
     lose(desk.start)
+    lose(desk.prompt, LASTING)
     desk.node.hook_state.flush(desk.now)
     assert desk.node.hook_state.ledger.of("s-1") == {}
     with desk.node.store.reading() as db:
