@@ -7,6 +7,7 @@ import click
 import orjson
 
 from mash_plugin.cli.asking import call_here, more_of, plain
+from mash_plugin.cli.telling import tell
 from mash_plugin.errors import ChatNotFound
 from mash_plugin.render.text import clean, local_date, shorten
 
@@ -31,13 +32,13 @@ def search(words: tuple[str, ...], here: bool, limit: int, offset: int, as_json:
         click.echo(orjson.dumps(result).decode())
         return 0 if result["hits"] else 1
     for hit in result["hits"]:
-        click.echo(f"{local_date(hit.get('sent_at'))}  {_title(hit)}")
+        tell(f"{local_date(hit.get('sent_at'))}  {_title(hit)}")
         said = shorten(clean(hit.get("snippet", "")), SNIPPET_CHARS)
-        click.echo(f"    {hit.get('role', '')}: {said}")
+        tell(f"    {hit.get('role', '')}: {said}")
         if found := clean(hit.get("follows", "")):
-            click.echo(f"      found as it follows {found}")
+            tell(f"      found as it follows {found}")
         place = clean(hit.get("project_path") or "no project")
-        click.echo(f"    {_agent_of(hit['chat_id'])}  {place}  {hit['chat_id']}")
+        tell(f"    {_agent_of(hit['chat_id'])}  {place}  {hit['chat_id']}")
     _tell_more(result, "search", words, here, limit)
     if result["hits"]:
         click.echo("`mash chats ID` shows a chat.", err=True)

@@ -12,6 +12,7 @@ import orjson
 from mash_plugin.cli.asking import plain
 from mash_plugin.cli.record_words import kind_words
 from mash_plugin.cli.tables import line_width, lines_of, print_table, short_ids
+from mash_plugin.cli.telling import tell
 from mash_plugin.render.text import ago, clean
 from mash_plugin.wording import counted
 
@@ -114,7 +115,7 @@ def _print_personal(personal: Json) -> None:
     if not personal["records"]:
         return
     if not personal["is_shown"]:
-        click.echo(
+        tell(
             "Not your personal preferences: [recall] personal_at_start is off, so agents are given"
             " them only where they ask with include_personal.",
             err=True,

@@ -18,6 +18,8 @@ from mash_plugin.wording import counted
 if TYPE_CHECKING:
     from mash_plugin.store.restore import Restored
 
+HELD = {"records": "record", "revisions": "revision", "evidence": "quote", "links": "link"}
+
 
 @click.command()
 @click.argument("backup", required=False)
@@ -81,7 +83,8 @@ def _tell(paths: Paths, done: "Restored") -> None:
         tell(f"Left out, for it was forgotten since: {left_out}.")
     if done.forgotten_again is None:
         tell("What was forgotten since that backup may be back: the former store is unread.")
-    tell(", ".join(f"{count} {name}" for name, count in done.counts.items()))
+    held = [counted(done.counts[name], word) for name, word in HELD.items()]
+    tell(f"It holds {', '.join(held)}.")
 
 
 def _list(paths: Paths, *, as_json: bool) -> None:

@@ -9,6 +9,7 @@ import click
 import orjson
 
 from mash_plugin.cli.tables import print_table
+from mash_plugin.cli.telling import tell
 from mash_plugin.errors import MashError
 from mash_plugin.paths import Paths, find_paths
 from mash_plugin.render.text import clean, local_date
@@ -80,9 +81,7 @@ def _bytes_of(path: Path) -> int:
 def _show(told: dict[str, Any], paths: Paths) -> None:
     rows = [(p["what"], _shown(p["bytes"]), clean(p["place"])) for p in told["places"]]
     print_table([*rows, ("in all", _shown(told["bytes"]), "")], ("What", "Size", "Where"))
-    click.echo(
-        "Records and index: each with SQLite's log and a reserve for a full disk beside the file."
-    )
+    tell("Records and index: each with SQLite's log and a reserve for a full disk beside the file.")
     if "problem" in told:
         click.echo(f"PROBLEM: {clean(told['problem'])}")
         return
@@ -99,7 +98,7 @@ def _show(told: dict[str, Any], paths: Paths) -> None:
             ],
             ("Messages", "Chats", "Project"),
         )
-    click.echo(_kept(index, paths))
+    tell(_kept(index, paths))
 
 
 def _kept(index: dict[str, Any], paths: Paths) -> str:

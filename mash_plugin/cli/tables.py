@@ -33,7 +33,7 @@ def print_table(
     width = line_width()
     console = _console(width)
     if width < NARROW:
-        _print_stacked(console, rows)
+        _print_stacked(console, [*([headings] if headings else []), *rows])
     else:
         _print_columns(console, rows, headings, widths)
     written = console.file
@@ -120,6 +120,7 @@ def _print_stacked(console: "Console", rows: Iterable[Row]) -> None:
     from rich.text import Text
 
     for *first, last in rows:
-        lead = "  ".join(cell.replace("\n", " ") for cell in first)
+        lead = "  ".join(cell.replace("\n", " ") for cell in first if cell)
         console.print(Text(lead, overflow="fold"))
-        console.print(Padding(Text(last, overflow="fold"), (0, 0, 0, 2)))
+        if last:
+            console.print(Padding(Text(last, overflow="fold"), (0, 0, 0, 2)))

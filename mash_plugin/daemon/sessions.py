@@ -31,7 +31,7 @@ Json = dict[str, Any]
 def ledger(requests: "Requests", params: Mapping[str, Any]) -> Json:
     """What each hook put into the context of one session, in bytes."""
     node, now = requests.open_node(), now_ms()
-    session = _session(node, some_text(params, "session") or NEWEST, None, now)
+    session = _session(node, some_text(params, "session") or NEWEST, now)
     injected = node.hook_state.ledger.of(session["session_id"])
     until = node.hook_state.pauses.until(pause_targets(None, session["session_id"]), now)
     return {
@@ -70,7 +70,7 @@ def pause(requests: "Requests", params: Mapping[str, Any]) -> Json:
         if len(below) != 1:
             return {"candidates": (below or _find(node, None, None, now, CANDIDATES))[:CANDIDATES]}
         session_id = below[0]["session_id"]
-    session = _session(node, session_id, None, now)
+    session = _session(node, session_id, now)
     target = f"session:{session['session_id']}"
     pauses.put(target, session["session_id"], until, now)
     told = {"target": target, "until": _shown(until), "session": session}
@@ -134,13 +134,17 @@ def _meant(
     return [one for one in every if one["project"] and is_within(one["project"], str(folder))]
 
 
-def _session(node: "Node", name: str, place: str | None, now: int) -> Json:
+def _session(node: "Node", name: str, now: int) -> Json:
     """One session by the beginning of its ID, or the newest one. Raises InvalidArgument."""
-    found = _find(node, None if name == NEWEST else name, place, now)
+    found = _find(node, None if name == NEWEST else name, None, now)
+    if not found and name == NEWEST:
+        raise InvalidArgument(
+            "No hook has run in a session yet: start an agent, or see `mash doctor`."
+        )
     if not found:
-        where = f" in {place}" if place else ""
-        what = f"session{where}" if name == NEWEST else f"session {name[:100]!r}"
-        raise InvalidArgument(f"No hook has run in a {what} yet; `mash log` names those that ran.")
+        raise InvalidArgument(
+            f"No hook has run in a session {name[:100]!r} yet; `mash log` names those that ran."
+        )
     exact = [session for session in found if session["session_id"] == name]
     if name != NEWEST and not exact and len(found) > 1:
         raise InvalidArgument(f"More than one session begins with {name[:100]!r}; give more of it.")

@@ -7,7 +7,7 @@ import pytest
 
 from tests.cli.test_chats_commands import write_chat
 from tests.cli.test_forget import CHAT, STATEMENT, chats, statements
-from tests.setup.terminals import on_a_terminal
+from tests.setup.terminals import at_terminal, on_a_terminal
 from tests.support.homes import Home
 from tests.support.saved import WORDS, save
 
@@ -52,6 +52,20 @@ def test_where_nothing_is_off_all_is_on_and_no_daemon_is_needed(fresh: Home) -> 
     assert (gone.code, gone.out) == (1, "")
     assert gone.err.startswith("mash: There is no folder /nonexistent")
     assert not fresh.mash_home.exists()
+
+
+def test_a_narrow_terminal_keeps_the_headings_and_gets_no_empty_lines(fresh: Home) -> None:
+    (clone,) = fresh.repository("shop")
+    environment = {**fresh.environment, "COLUMNS": "50", "TERM": "dumb"}
+    _, shown = at_terminal(["mash", "projects", str(clone)], environment, fresh.home, [""])
+    table = shown.replace("\r\n", "\n").partition("What")[2].rstrip("\n").splitlines()
+    assert table == [
+        "",
+        "  Why",
+        "reading its chats  on",
+        "saving  on",
+        "recalling its records  on",
+    ]
 
 
 def test_a_person_sees_what_of_a_project_goes_and_is_asked(fresh: Home, clone: Path) -> None:

@@ -40,6 +40,7 @@ def test_an_older_state_comes_back_without_what_was_forgotten_since(told: Home) 
     done = told.mash("restore", "--yes")
     assert done.code == 0, done
     assert "Left out, for it was forgotten since: 1 record." in done.out
+    assert "It holds 1 record, 1 revision, 1 quote, 0 links." in done.out
     assert set(statements(told)) == {KEPT}
     assert told.mash("doctor", "--category", "store").code == 0
 
