@@ -40,13 +40,11 @@ class StoreReport:
     restore_command: str | None = None
     """The exact shell command that repairs a missing or damaged store."""
     schema: int | None = None
-    known_schema: int = 0
     counts: Mapping[str, int] = field(default_factory=dict)
     size_bytes: int = 0
     free_bytes: int | None = None
     last_backup: str | None = None
     last_backup_at: int | None = None
-    has_reserve: bool = False
     too_open: tuple[str, ...] = ()
     """Files and folders that others may read; `chmod go= PATH` closes them."""
     sqlite: str = ""
@@ -64,13 +62,11 @@ def store_report(paths: Paths, *, is_thorough: bool = True) -> StoreReport:
         problem=problem,
         restore_command=restore_line(paths) if good else None,
         schema=found.schema if found else None,
-        known_schema=schema_number("records"),
         counts=found.counts if found else {},
         size_bytes=os.path.getsize(paths.store) if os.path.exists(paths.store) else 0,
         free_bytes=free_bytes(paths.store),
         last_backup=done[0].path if done else None,
         last_backup_at=done[0].made_at if done else None,
-        has_reserve=os.path.exists(reserve.reserve_of(paths.store)),
         too_open=_too_open(paths),
         sqlite=apsw.sqlite_lib_version(),
     )
