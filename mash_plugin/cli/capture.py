@@ -4,12 +4,16 @@ import os
 import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
 from mash_plugin.errors import InvalidArgument
 from mash_plugin.throughline.artifacts import SOURCE_KINDS, Source
+
+if TYPE_CHECKING:
+    from mash_plugin.throughline.capture import Captured
+    from mash_plugin.throughline.settings import Settings
 
 LONGEST_NAME = 200
 BUFFER = 1 << 18
@@ -149,14 +153,15 @@ def capture_session(
     if (transcript is None) == (plain is None):
         raise click.UsageError("Give either --transcript FILE or --plain FILE.")
     settings = settings_of(config_dir, workspace)
-    where = settings.workspace
     source, now = Source(agent, session, channel, kind), now_ms(os.environ)
-    if plain is not None:
-        with _opened(plain) as file:
-            captured = capture.capture_log(source, file, where, now, settings.backend)
-    else:
-        with _opened(transcript or "") as file:
-            captured = capture.capture_session(source, file, where, now, settings.backend)
+    take = capture.capture_session if plain is None else capture.capture_log
+    with _opened(plain or transcript or "") as file:
+        captured = take(source, file, settings.workspace, now, settings.backend)
+    _tell(captured, quiet=quiet, verbose=verbose)
+    return 1 if captured.fault else 0
+
+
+def _tell(captured: "Captured", *, quiet: bool, verbose: bool) -> None:
     if not quiet:
         click.echo(masked(str(captured)))
     for said in filter(None, (captured.fault, *captured.notes)):
@@ -164,7 +169,6 @@ def capture_session(
     if verbose:
         for said in (f"{captured.dropped} key line(s) dropped", *captured.details):
             click.echo(said, err=True)
-    return 1 if captured.fault else 0
 
 
 def masked(text: str) -> str:
@@ -174,7 +178,7 @@ def masked(text: str) -> str:
     return mask(text)
 
 
-def settings_of(config_dir: str, workspace: str | None) -> Any:  # noqa: ANN401 - loaded lazily
+def settings_of(config_dir: str, workspace: str | None) -> "Settings":
     """The settings of a command; one that has no meaning is an error of usage."""
     from mash_plugin.throughline.settings import read_settings
 

@@ -1,11 +1,15 @@
 """`consolidate`: move captures into the store, and let working memories expire."""
 
 import os
+from typing import TYPE_CHECKING
 
 import click
 
 from mash_plugin.cli.capture import agent_option, masked, places, quiet, settings_of
 from mash_plugin.errors import InvalidArgument
+
+if TYPE_CHECKING:
+    from mash_plugin.throughline.settings import Settings
 
 
 class WithSettings(click.Command):
@@ -48,25 +52,34 @@ def consolidate(
         )
     from mash_plugin.throughline.clock import now_ms
 
-    now, failed = now_ms(os.environ), 0
-    if not promote_only:
-        from mash_plugin.throughline.drain import drain
-        from mash_plugin.throughline.settings import forgotten_backend
-
-        drained = drain(settings, agent, now)
-        if not quiet:
-            click.echo(str(drained))
-        unsaid = forgotten_backend(settings) if drained.drained else ""
-        for said in filter(None, (*drained.faults, drained.note, unsaid)):
-            click.echo(masked(said), err=True)
-        failed = drained.failed
+    now = now_ms(os.environ)
+    failed = 0 if promote_only else _drain(settings, agent, now, quiet=quiet)
     if not drain_only:
-        from mash_plugin.throughline.promote import promote
-
-        try:
-            promoted = promote(settings, agent, now)
-        except InvalidArgument as error:
-            raise click.UsageError(error.message) from None
-        if not quiet:
-            click.echo(str(promoted))
+        _promote(settings, agent, now, quiet=quiet)
     return 1 if failed else 0
+
+
+def _drain(settings: "Settings", agent: str, now: int, *, quiet: bool) -> int:
+    """Store what is queued, and tell of it; how many entries could not be stored."""
+    from mash_plugin.throughline.drain import drain
+    from mash_plugin.throughline.settings import forgotten_backend
+
+    drained = drain(settings, agent, now)
+    if not quiet:
+        click.echo(str(drained))
+    unsaid = forgotten_backend(settings) if drained.drained else ""
+    for said in filter(None, (*drained.faults, drained.note, unsaid)):
+        click.echo(masked(said), err=True)
+    return drained.failed
+
+
+def _promote(settings: "Settings", agent: str, now: int, *, quiet: bool) -> None:
+    """Copy what matters, let the rest expire, and tell of it."""
+    from mash_plugin.throughline.promote import promote
+
+    try:
+        promoted = promote(settings, agent, now)
+    except InvalidArgument as error:
+        raise click.UsageError(error.message) from None
+    if not quiet:
+        click.echo(str(promoted))

@@ -92,16 +92,15 @@ def import_(
     _refuse_mixed(source, scope, keep_identity=keep_identity, as_mine=as_mine)
     if file is None:
         raise click.UsageError("name the FILE to import.")
-    path = os.path.abspath(file)
+    request: Json = {"path": os.path.abspath(file)}
     if source:
-        request: Json = {"source": source, "path": path}
-        request |= {"scope": scope_of(scope)} if scope else {}
+        request |= {"source": source} | ({"scope": scope_of(scope)} if scope else {})
         return _run("import_memory", request, _show_memory, dry_run, as_json, yes)
     _refuse_rules(file)
     if not dry_run:
         _require_person(as_mine=as_mine, keep_identity=keep_identity, is_asked=not (yes or as_json))
-    mode = "identity" if keep_identity else "mine" if as_mine else "export"
-    return _run("import_export", {"path": path, "mode": mode}, _show_export, dry_run, as_json, yes)
+    request["mode"] = "identity" if keep_identity else "mine" if as_mine else "export"
+    return _run("import_export", request, _show_export, dry_run, as_json, yes)
 
 
 def _refuse_mixed(

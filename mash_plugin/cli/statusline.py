@@ -17,6 +17,7 @@ import orjson
 from mash_plugin.config import is_off
 from mash_plugin.errors import DaemonUnavailable, MashError
 from mash_plugin.render.text import clean, shorten
+from mash_plugin.wording import counted
 
 STDIN_S = 0.2
 DAEMON_S = 0.3
@@ -70,8 +71,7 @@ def words_of(told: Json, environ: Mapping[str, str]) -> str:
     off |= {"recall"} if is_off(environ.get("MASH_RECORD_RECALL")) else set()
     names = {"index": "reading", "capture": "saving notes", "recall": "recall"}
     without = [word for name, word in names.items() if name in off]
-    count = told["records"]
-    line = f"{count} record{'' if count == 1 else 's'}"
+    line = counted(told["records"], "record")
     if told["imported"]:
         line += f" and {told['imported']} of another owner"
     if told["saved_at"] is not None:
