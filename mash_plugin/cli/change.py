@@ -74,7 +74,7 @@ def withdraw(record_id: str | None, chat: str | None, session: str | None) -> No
     """
     if [record_id, chat, session].count(None) != 2:
         raise click.UsageError(
-            "Give the ID of a record, or --chat or --session.", click.get_current_context()
+            "Give one of: the ID of a record, --chat or --session.", click.get_current_context()
         )
     _require_terminal()
     if record_id is not None:

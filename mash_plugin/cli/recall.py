@@ -22,6 +22,11 @@ LIKE = {
     "file-read": "A read of {file} brings these records",
     "recall_records": "The tool recall_records gives these records for {query!r}",
 }
+NOTHING_LIKE = {
+    "session-start": "A session that starts here is shown no record of your own for this project.",
+    "file-read": "A read of {file} brings no record of your own.",
+    "recall_records": "The tool recall_records gives no record of your own here.",
+}
 LEFT_OUT = {
     "limit": "all {limit} places are taken by records with a better standing",
     "budget": "too long for what is left of its room",
@@ -96,7 +101,7 @@ def why_shown(one: Json) -> str:
 def _print_shown(told: Json, shown: list[Json], explain: bool) -> None:
     lead = LIKE[told["like"]].format_map(told)
     if not shown:
-        click.echo("An agent is shown no record of your own for this project.", err=True)
+        tell(NOTHING_LIKE[told["like"]].format_map(told), err=True)
         return
     if explain:
         click.echo(fill(f"{lines_of(lead)}, at most {told['limit']}:", line_width()))

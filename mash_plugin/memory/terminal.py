@@ -36,6 +36,7 @@ from mash_plugin.store.records import (
     is_forgotten,
     load_head,
     load_revision,
+    removed_from,
 )
 from mash_plugin.store.sqlite import Connection
 
@@ -116,6 +117,7 @@ def find_id(db: Connection, start: str) -> str:
         )
     found = ids_from(db, start, NAMED + 1)
     if not found:
+        refuse_removed(db, removed_from(db, start) or start)
         raise NotFound(
             f"There is no record whose ID begins with {start!r}; `mash records --all` lists them."
         )

@@ -126,6 +126,12 @@ def ids_from(db: Connection, start: str, count: int) -> list[str]:
     return [row[0] for row in db.all(_SQL.ids_from, {"start": start, "count": count})]
 
 
+def removed_from(db: Connection, start: str) -> str | None:
+    """A removed record whose ID began so."""
+    row = db.one(_SQL.removed_from, {"start": start})
+    return str(row[0]) if row else None
+
+
 def is_forgotten(db: Connection, record_id: str) -> bool:
     """Whether a record of that ID was removed."""
     return db.one(_SQL.is_forgotten, {"record_id": record_id}) is not None

@@ -67,6 +67,10 @@ SELECT * FROM heads WHERE record_id = :record_id;
 SELECT record_id FROM records
 WHERE record_id >= :start AND record_id < :start || char(1114111) ORDER BY record_id LIMIT :count;
 
+-- name: removed_from
+SELECT record_id FROM record_tombstones
+WHERE record_id >= :start AND record_id < :start || char(1114111) ORDER BY record_id LIMIT 1;
+
 -- name: list_heads
 -- One page of the complete list; every filter is optional and tests the head (R-095). All of them
 -- stand in the index records_list, so that only what is shown is looked up.
