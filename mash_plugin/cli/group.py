@@ -133,8 +133,10 @@ def remove(admin_dsn: str, name: str | None, purge: bool, member: str) -> None:
 def join(dsn: str) -> None:
     """Join a group with the connection string that you were given, on standard input.
 
-    It is tried, then kept in group.dsn beside config.toml, readable by you alone. From then on
-    the daemon publishes what you settled in repositories; [group] in config.toml says how much.
+    It is tried, then kept in group.dsn beside config.toml, readable by you alone. At once and
+    from then on the daemon publishes what you settled in repositories, with its history and the
+    words that it quotes; [group] in config.toml says how much. `mash publish` tells before how
+    many records of which projects that are.
     """
     only_dash("join", dsn)
     from mash_plugin.cli.consent import refuse_in_session
@@ -147,9 +149,10 @@ def join(dsn: str) -> None:
 
     settings = _settings(paths)
     done = join_group(read_dsn(), settings, os.environ)
-    _begin_to_publish(paths)
     tell(f"Joined {done.group} as {done.member}, at {clean(done.place)}.")
-    tell(f"The connection string is in {clean(done.file)}. {_what_goes(settings, done)}")
+    tell(f"The connection string is in {clean(done.file)}.")
+    tell(_what_goes(paths, settings, done))
+    _begin_to_publish(paths)
 
 
 @group.command()
@@ -217,13 +220,25 @@ def _begin_to_publish(paths: Paths) -> None:
         client.call("publish_now", {}, paths=paths, start=False)
 
 
-def _what_goes(settings: Settings, done: "Joined") -> str:
+def _what_goes(paths: Paths, settings: Settings, done: "Joined") -> str:
     if done.is_read_only:
         return "This login only reads: nothing of yours is published."
     if settings.group_publish == "nothing":
         return "Nothing of yours is published: [group] publish says so."
-    what = "records" if settings.group_publish == "all" else "settled records"
-    return f"The {what} of your repositories are published from now on; `mash group status`."
+    from mash_plugin import client
+    from mash_plugin.cli.publish import NEVER, what_goes
+
+    count = "the records of your repositories"
+    with suppress(MashError):  # it is joined all the same
+        asked = {"places": True}
+        count = what_goes(client.call("publication_status", asked, paths=paths)["places"])
+    kind = "settled and unconfirmed" if settings.group_publish == "all" else "settled"
+    return (
+        f"Going out now under the name {done.member}: {count}, {kind}, each with its history and"
+        f" the words that it quotes; later ones within seconds. {NEVER} `mash publish`"
+        " shows how it goes, `group = off` in a project's .mash file keeps it here, and"
+        " `mash group leave` takes all of it back."
+    )
 
 
 def _show(told: Mapping[str, Any]) -> None:

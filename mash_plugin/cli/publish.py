@@ -15,6 +15,12 @@ from mash_plugin.wording import counted
 POLL_S = 0.1
 WAIT_S = 10 * 60.0
 Json = dict[str, Any]
+NAMED = 5
+NEVER = (
+    "Never: what belongs to a folder without a remote, private text, credentials, and messages of"
+    " chats beyond the quoted words."
+)
+"""What no setting publishes."""
 
 
 @click.command()
@@ -38,7 +44,8 @@ def publish(now: bool, only_status: bool, take_over: bool, as_json: bool) -> int
         raise click.UsageError("--now and --status exclude each other; --now shows it, too.")
     if take_over and not now:
         raise click.UsageError("--take-over goes with --now.")
-    told = _publish(take_over=take_over) if now else client.call("publication_status", {})
+    asked = {"places": True}
+    told = _publish(take_over=take_over) if now else client.call("publication_status", asked)
     if as_json:
         click.echo(orjson.dumps(told).decode())
     else:
@@ -66,6 +73,8 @@ def _show(told: Json) -> None:
         tell(
             "No group is joined: nothing is published, and nothing waits. See `mash group --help`."
         )
+        if (places := told.get("places")) is not None:
+            tell(f"Once you join one, {what_goes(places)} would go out at once. {NEVER}")
         return
     print_table(_rows(told))
     for one in told["refused"]:
@@ -74,6 +83,15 @@ def _show(told: Json) -> None:
         tell(f"... and {told['set_aside'] - len(told['refused'])} more.")
     if failure := told.get("last_failure"):
         tell(f"PROBLEM: {clean(failure['message'])}")
+
+
+def what_goes(places: list[Json]) -> str:
+    """How many records, and of which projects: "3 records (host/a/b 2, host/c/d 1)"."""
+    total = counted(sum(one["records"] for one in places), "record")
+    named = [f"{clean(one['place'])} {one['records']}" for one in places[:NAMED]]
+    if len(places) > NAMED:
+        named.append(f"{counted(len(places) - NAMED, 'more project')}")
+    return f"{total} ({', '.join(named)})" if named else total
 
 
 def _rows(told: Json) -> list[tuple[str, str]]:

@@ -24,8 +24,11 @@ def publish_now(requests: Requests, params: Mapping[str, Any]) -> Json:
     return {"attempt": number}
 
 
-def publication_status(requests: Requests, _params: Mapping[str, Any]) -> Json:
-    """What waits for the group, what stays here and why, and how the last attempts went."""
+def publication_status(requests: Requests, params: Mapping[str, Any]) -> Json:
+    """What waits for the group, what stays here and why, and how the last attempts went.
+
+    With `places` also how many records of each project the settings would publish in all.
+    """
     from mash_plugin.group.publication import settings_of
 
     node = requests.open_node()
@@ -36,11 +39,13 @@ def publication_status(requests: Requests, _params: Mapping[str, Any]) -> Json:
         refused = publication.refused(db, SHOWN)
         node_id = publication.node_id(db)
     is_on = settings.group_dsn_file is not None
+    places = {"places": _places(node)} if params.get("places") is True else {}
     state = requests.start_workers().publishing().state() if is_on else {}
     return {
         "configured": is_on,
         "node_id": node_id,
         "publishes": settings_of(settings),
+        **places,
         **backlog._asdict(),
         "refused": [{"id": record_id, "why": why} for record_id, why in refused],
         "last_published_at": (joined.published_at or None) if joined else None,
@@ -71,6 +76,17 @@ def view_group(requests: Requests, params: Mapping[str, Any]) -> Json:
     except MashError as error:
         told["problem"] = error.as_json()
     return told | {"outbox": publication_status(requests, params), "copies": _copies(node)}
+
+
+def _places(node: "Node") -> list[Json]:
+    from mash_plugin.group.publication import Rules
+    from mash_plugin.memory.masking import masking
+
+    call = node.own_call()
+    with call.store.reading() as db:
+        found = Rules(call, db).count_wanted(db)
+    hide = masking(call.settings)
+    return [{"place": hide(place), "records": count} for place, count in found.most_common()]
 
 
 def _copies(node: "Node") -> Json:

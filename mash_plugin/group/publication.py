@@ -6,6 +6,7 @@ an old revision's or a quote's, all of it stays here, and the status says why.
 
 import hmac
 import json
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import chain
@@ -25,7 +26,7 @@ from mash_plugin.privacy.credentials import credential_kind, mask
 from mash_plugin.privacy.spans import split_private
 from mash_plugin.records.model import Revision
 from mash_plugin.store.operations import identity_of
-from mash_plugin.store.publication import links_from, publishable_scopes
+from mash_plugin.store.publication import ids_after, links_from, publishable_scopes
 from mash_plugin.store.queries import load
 from mash_plugin.store.records import (
     Head,
@@ -45,6 +46,7 @@ _HEAD = (
     " evidence_stale confirmations strong_tokens weak_tokens"
 ).split()
 _LINK = ("to_record", "relation", "from_revision", "to_revision", "recorded_at")
+BATCH = 1000
 TABLES = ("records", "revisions", "evidence", "confirmations", "links")
 
 
@@ -99,6 +101,18 @@ class Rules:
         """Whether the settings would publish it; its texts are not looked at."""
         head = get_head(db, record_id)
         return head is not None and self._is_wanted(head)
+
+    def count_wanted(self, db: Connection) -> Counter[str]:
+        """How many records of each place the settings would publish; no text is looked at."""
+        found: Counter[str] = Counter()
+        last = ""
+        while record_ids := ids_after(db, last, BATCH):
+            heads = [head for record_id in record_ids if (head := get_head(db, record_id))]
+            found.update(
+                head.scope_value or head.scope_kind for head in heads if self._is_wanted(head)
+            )
+            last = record_ids[-1]
+        return found
 
     def fingerprint(self, db: Connection) -> str:
         """What stands for these rules: with another one, everything is to be compared again."""

@@ -5,12 +5,14 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 import pytest
 
 from mash_plugin.agents.reviewing import OF_A_SESSION
 from mash_plugin.cli.main import run
+from mash_plugin.errors import DaemonUnavailable
+from mash_plugin.paths import Paths
 from tests.support.groups import Group, Server, running_group, running_server
 
 
@@ -65,6 +67,7 @@ class Person:
                 patch.setenv(name, value)
             for name, stream in zip(("stdin", "stdout", "stderr"), streams, strict=True):
                 patch.setattr(sys, name, stream)
+            patch.setattr("mash_plugin.client.start_daemon", _start_none)
             code = run(list(arguments))
         texts = []
         for stream in streams[1:]:
@@ -72,6 +75,10 @@ class Person:
             stream.seek(0)
             texts.append(stream.read())
         return Result(code, *texts)
+
+
+def _start_none(_paths: Paths, _until: float) -> NoReturn:
+    raise DaemonUnavailable
 
 
 @pytest.fixture

@@ -20,6 +20,7 @@ from mash_plugin.postgres.dsn import parsed
 from mash_plugin.store.open import open_store
 from mash_plugin.store.publication import node_id
 from tests.support.groups import NOW, Group, published
+from tests.support.processes import end_processes_of
 
 OWN_LINES = """# My own settings.
 [records]   # what is kept
@@ -62,7 +63,8 @@ def test_joining_keeps_the_connection_for_this_user_alone_and_every_own_line(gro
     done = person.mash("group", "join", "-", stdin=group.dsns["anna"] + "\n")
     assert (done.code, done.err) == (0, "")
     assert f"Joined {group.name} as anna" in done.out
-    assert "The records of your repositories are published" in " ".join(done.out.split())
+    told = " ".join(done.out.split())
+    assert "Going out now under the name anna: the records of your repositories, settled" in told
     assert parsed(group.dsns["anna"])["password"] not in done.out
     assert person.dsn_file.read_text() == group.dsns["anna"] + "\n"
     assert stat.S_IMODE(person.dsn_file.stat().st_mode) == 0o600
@@ -177,8 +179,9 @@ def test_those_who_join_at_one_time_leave_one_good_connection(group, person):
         process.stdin.write(group.dsns["anna"].encode())
         process.stdin.close()
     assert [process.wait(60) for process in running] == [0, 0, 0]
+    end_processes_of(person.home)
     assert person.config.read_text() == OWN_LINES + 'dsn_file = "group.dsn"\n'
-    assert set(os.listdir(person.home)) == {"config.toml", "group.dsn"}
+    assert set(os.listdir(person.home)) - {"data", "run"} == {"config.toml", "group.dsn"}
     assert status(person)[0] == 0
 
 

@@ -78,6 +78,22 @@ def test_without_a_group_the_command_says_so(anna: Member) -> None:
     assert "No group is joined" in done.stderr
 
 
+def test_what_would_go_out_is_told_before_and_on_joining(anna: Member, group: Group) -> None:
+    anna.create("Keep the parser whole.")
+    config = Path(anna.place.paths.config_file)
+    config.write_text('[group]\npublish = "all"\n')
+    anna.restart()
+    (place,) = anna.place.call("publication_status", {"places": True})["places"]
+    assert place["records"] == 1
+    goes = f"1 record ({place['place']} 1)"
+    told = " ".join(anna.mash("publish").stdout.split())
+    assert f"Once you join one, {goes} would go out at once." in told
+    done = anna.mash("group", "join", "-", answer=group.dsns["anna"])
+    told = " ".join(done.stdout.split())
+    assert f"Going out now under the name anna: {goes}, settled and unconfirmed, each" in told
+    assert "Never: what belongs to a folder without a remote" in told
+
+
 def test_options_that_exclude_each_other_are_refused(anna: Member) -> None:
     assert anna.mash("publish", "--now", "--status").returncode == 2
     assert anna.mash("publish", "--take-over").returncode == 2

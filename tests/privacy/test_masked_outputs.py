@@ -131,7 +131,8 @@ def to_care(planted: Planted) -> dict[str, list[Json]]:
         ],
         **{name: [{}] for name in ("ping", "heartbeats", "index", "index_progress", "drain")},
         "backup": [{}],
-        **{name: [{}] for name in ("publish_now", "publication_status")},
+        "publish_now": [{}],
+        "publication_status": [{"places": True}],
         **{name: [{}] for name in ("view_version", "view_health", "view_group")},
         "export": [{"path": str(planted.place.root / SECRET), "masked": True}],
         "import_export": [{"path": str(planted.place.root / f"no-{SECRET}")}],
@@ -155,7 +156,7 @@ def rules_of(planted: Planted) -> str:
 
 SHOW_NOTHING = frozenset(
     {"ping", "heartbeats", "index", "index_progress", "drain", "stop", "restore_chat", "backup"}
-    | {"transfer_progress", "publish_now", "publication_status"}
+    | {"transfer_progress", "publish_now"}
     | {"review_result", "view_days", "view_version", "view_health", "view_group"}
 )
 """Methods in whose replies no text stands that somebody wrote."""
