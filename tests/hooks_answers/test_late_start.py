@@ -142,17 +142,22 @@ def test_two_prompts_at_once_bring_it_once(desk, lose, prompt):
 
 
 def test_a_prompt_waits_until_it_is_known_whether_the_start_arrived(desk, prompt, monkeypatch):
-    kept = hooks.answer
-    ways = [Delivery(), Delivery()]
+    kept, way = hooks.answer, Delivery()
     with monkeypatch.context() as patch:
-        patch.setattr(hooks, "answer", lambda *words: kept(*words, ways[0]))
+        patch.setattr(hooks, "answer", lambda *words: kept(*words, way))
         text = desk.start()
-        patch.setattr(hooks, "answer", lambda *words: kept(*words, ways[1]))
-        with ThreadPoolExecutor(1) as other:
-            told = other.submit(prompt)
-            ways[0].fail()
-            ways[0].end()
-            assert told.result(60) == text
+
+    class UnderWay(threading.Event):
+        def wait(self, timeout=None):
+            assert 0 < timeout <= hooks.BUDGET_S
+            way.fail()
+            way.end()
+            return True
+
+    session = desk.node.hook_state.touch("s-1", "claude-code", "file-read", desk.now)
+    assert not session.start_under_way.is_set()
+    session.start_under_way = UnderWay()
+    assert prompt() == text
 
 
 @AGENTS
