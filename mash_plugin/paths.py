@@ -8,6 +8,7 @@ import json
 import os
 import pwd
 import stat
+import sys
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -15,6 +16,7 @@ from mash_plugin.errors import UnsafePlace
 from mash_plugin.file_opening import open_file
 
 SOCKET_NAME = "s.sock"
+OBEYS_TESTS = ".obeys-tests"
 
 
 class Paths(NamedTuple):
@@ -82,9 +84,15 @@ class Paths(NamedTuple):
         return os.path.join(self.data, "current", "bin", "python")
 
 
-def is_installed() -> bool:
-    """Whether this package was installed: a checkout keeps the plugin's files beside it."""
-    return os.path.isdir(os.path.join(os.path.dirname(__file__), "plugin"))
+def obeys_tests() -> bool:
+    """Whether this is a checkout, where the variables of tests count.
+
+    An installed package holds the plugin's files. It counts too where tests built its environment
+    and said so beside it: no repository comes there.
+    """
+    is_installed = os.path.isdir(os.path.join(os.path.dirname(__file__), "plugin"))
+    environments = os.path.dirname(os.path.realpath(sys.prefix))
+    return not is_installed or os.path.exists(os.path.join(environments, OBEYS_TESTS))
 
 
 def passwd_home() -> str:

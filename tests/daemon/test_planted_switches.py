@@ -10,7 +10,7 @@ from mash_plugin import paths
 from mash_plugin.daemon import start
 from mash_plugin.daemon.start import drop_planted_switches
 from mash_plugin.errors import UnsafePlace
-from mash_plugin.paths import find_paths, is_installed
+from mash_plugin.paths import OBEYS_TESTS, find_paths, obeys_tests
 from mash_plugin.throughline.clock import now_ms
 
 LONG_AGO = "1000000000000"
@@ -24,7 +24,7 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     data = tmp_path / "mash" / "data"
     monkeypatch.setattr(sys, "prefix", str(data / "envs" / "1.0.0-abc"))
     monkeypatch.setenv("MASH_TESTING", "1")
-    assert is_installed()
+    assert not obeys_tests()
     return data
 
 
@@ -40,6 +40,13 @@ def test_an_installed_daemon_serves_its_own_memory_without_them(installed: Path,
     given = {"MASH_HOME": str(installed.parent)} if home == "its own" else {}
     drop_planted_switches(find_paths(given))
     assert "MASH_TESTING" not in os.environ
+
+
+def test_an_installation_that_tests_made_obeys_them(installed: Path) -> None:
+    (installed / "envs").mkdir(parents=True)
+    (installed / "envs" / OBEYS_TESTS).touch()
+    drop_planted_switches(find_paths({"MASH_HOME": str(installed.parent)}))
+    assert os.environ["MASH_TESTING"] == "1"
 
 
 def test_a_checkout_obeys_them_over_a_memory_of_its_own_alone(

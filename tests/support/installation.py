@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mash_plugin import client, installer
-from mash_plugin.paths import find_paths
+from mash_plugin.paths import OBEYS_TESTS, find_paths
 from tests.support.daemons import event
 from tests.support.homes import Finished, Home, clients_folder
 from tests.support.mcp_servers import greeted
@@ -40,6 +40,8 @@ class Installation:
         return self.home.run(mash, *arguments, env=self._environment())
 
     def install(self, wheel: Path) -> Finished:
+        (self.data / "envs").mkdir(0o700, parents=True, exist_ok=True)
+        (self.data / "envs" / OBEYS_TESTS).touch()
         command = [base_python(), "-I", installer.__file__, str(wheel), "--yes", "--no-index"]
         return self.home.run(*command, env=self._environment())
 
