@@ -12,6 +12,7 @@ from itertools import zip_longest
 
 from mash_plugin.errors import InvalidArgument, MashError, plain_reason
 from mash_plugin.file_opening import open_file
+from mash_plugin.paths import passwd_home
 
 LONGEST_DSN = 65_536
 _UNREADABLE = "(unreadable)"
@@ -118,6 +119,9 @@ def connection_options(
                 " use sslmode=verify-full with sslrootcert=FILE."
             )
         options["sslmode"] = mode
+        # Else HOME or PGSSLROOTCERT, which a project's settings can set, say who vouches for it.
+        own = os.path.join(passwd_home(), ".postgresql", "root.crt")
+        options.setdefault("sslrootcert", own)
     pinned = _pinned(schema, statement_ms, is_read_only=is_read_only)
     options["options"] = " ".join(f"-c {name}={value}" for name, value in pinned.items())
     options["connect_timeout"] = str(connect_s)

@@ -9,6 +9,7 @@ from psycopg.conninfo import make_conninfo
 
 from mash_plugin.errors import InvalidArgument, SharedAuthFailed, SharedUnavailable
 from mash_plugin.group.session import open_dsn
+from mash_plugin.paths import passwd_home
 from mash_plugin.postgres.dsn import connection_options, driver_command, parsed
 
 LIMITS = {"connect_s": 2, "statement_ms": 2_000, "is_read_only": True}
@@ -17,6 +18,15 @@ USER = "mash_team_m_anna"
 
 def options(dsn, environ=None):
     return connection_options(dsn, environ or {}, schema="s", application="a", **LIMITS)
+
+
+def test_no_variable_says_who_vouches_for_a_server_elsewhere():
+    planted = {"HOME": "/clone", "PGSSLROOTCERT": "/clone/root.crt", "PGSSLMODE": "verify-full"}
+    found = options("postgresql://anna@db.example/x", planted)
+    assert found["sslrootcert"] == f"{passwd_home()}/.postgresql/root.crt"
+    named = options("host=db.example user=anna sslrootcert=system", planted)
+    assert named["sslrootcert"] == "system"
+    assert "sslrootcert" not in options("host=localhost user=anna", planted)
 
 
 @pytest.mark.spec("R-172")
