@@ -5,7 +5,7 @@ from operator import itemgetter
 from typing import Any
 
 from mash_plugin.chat_ids import chat_id
-from mash_plugin.chats.project import project_of
+from mash_plugin.chats.project import Project, project_of
 from mash_plugin.chats.reading import StoredMessage, chat_of, prompts_newest_first
 from mash_plugin.chats.switches import what_is_off
 from mash_plugin.daemon.hook_parts import pause_targets
@@ -48,7 +48,11 @@ def view_sessions(call: Call, request: Json) -> Json:
         **told,
         "sessions": [one for row in rows[:limit] if (one := telling.session(row)) is not None],
         "total": sum(places[place] for place in chosen),
-        "projects": [{"project": place, "sessions": places[place]} for place in places if place],
+        "projects": [
+            {"project": place, "sessions": places[place], **telling.identity(place)}
+            for place in places
+            if place
+        ],
         "next_offset": start + limit if len(rows) > limit else None,
     }
 
@@ -88,10 +92,16 @@ class _Telling:
         self._call = call
         self._shown = masking(call.settings)
         self._pauses = read_pauses(db)
+        self._projects: dict[str, Project | None] = {}
 
     def may_name(self, place: str) -> bool:
         """Whether sessions of this folder, or of none, are shown."""
         return not (place and self.denied.has_scope("local_project", place))
+
+    def identity(self, place: str) -> Json:
+        """Of the repository that is there now."""
+        project = self._project(place)
+        return {"identity": project.identity} if project and project.identity else {}
 
     def record(self, db: Connection, record_id: str) -> Json:
         """The record whose sessions are looked for."""
@@ -101,7 +111,7 @@ class _Telling:
 
     def session(self, row: SessionCounts) -> Json | None:
         """A session with its last prompt, where its chat may be read; None for one left out."""
-        told: Json = row._asdict() | {"pause": self._pause(row)}
+        told: Json = row._asdict() | {"pause": self._pause(row), **self.identity(row.project or "")}
         with self._call.chats.database.reading() as db:
             chat = chat_of(db, chat_id(row.agent, row.session_id))
             if chat is not None and self.denied.has_chat(chat):
@@ -146,11 +156,16 @@ class _Telling:
     def _pause(self, row: SessionCounts) -> Json | None:
         if not self._pauses:
             return None
-        targets = pause_targets(project_of(row.project or ""), row.session_id)
+        targets = pause_targets(self._project(row.project or ""), row.session_id)
         until = max((self._pauses.get(target, 0) for target in targets), default=0)
         if until <= self._call.now:
             return None
         return {"until": None if until >= FOR_EVER else until}
+
+    def _project(self, place: str) -> Project | None:
+        if place not in self._projects:
+            self._projects[place] = project_of(place)
+        return self._projects[place]
 
 
 def _off(call: Call, row: SessionCounts) -> list[Json]:

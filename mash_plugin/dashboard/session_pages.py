@@ -94,8 +94,8 @@ def _projects(found: list[Json], kept: Mapping[str, str], path: str) -> filters.
     for one in found:
         name, is_on = one["project"], kept["project"] == one["project"]
         href = path + query_of({**kept, "project": None if is_on else name})
-        choice = filters.Choice(labels.short_name(name), one["sessions"], href, is_on, name)
-        choices.append(choice)
+        label = labels.short_name(one.get("identity", name))
+        choices.append(filters.Choice(label, one["sessions"], href, is_on, name))
     choices.sort(key=lambda choice: not choice.is_on)
     some = filters.SCOPES_SHOWN
     return filters.Facet("Project", choices[:some], choices[some:]) if choices else None

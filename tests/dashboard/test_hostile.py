@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, expect
 
 from tests.dashboard.conftest import key_of, opener
 from tests.support.daemons import event
@@ -91,7 +91,7 @@ def test_hostile_text_is_shown_and_nothing_happens(hostile: Demo, browser: Brows
             assert set(links) <= {"http:"}, path
             assert not {"\u202e", "\u2066", "\u200b"} & set(page.content()), path
         page = watched.go(f"/memory/{hostile.ids['script']}")
-        assert page.locator(".graph").count() == 1
+        expect(page.locator(".graph")).to_have_count(1)
         told = [one for one in watched.complaints if "404" not in one and "400" not in one]
         assert told == []
         assert watched.leaks == []

@@ -105,7 +105,7 @@ def test_a_session_tells_in_order_what_it_was_shown_and_with_which_prompt(
     assert f"#m-{asked}" in page
     assert "session-start 2 times 1.8 kB" in words_of(page)
     listed = words_of(list_of(pages))
-    assert "Then always use Qdrant. Claude Code w/shop 1 record shown 1 earlier chat" in listed
+    assert "Then always use Qdrant. Claude Code acme/shop 1 record shown 1 earlier chat" in listed
     assert "reminded 1 time" in listed
 
 
