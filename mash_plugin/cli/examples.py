@@ -22,7 +22,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("mash doctor --fix", "and repair what can be repaired"),
         ("mash doctor --json", "the same for a program"),
     ),
-    "bug-report": (("mash bug-report", "an archive in this folder"),),
+    "bug-report": (("mash bug-report", "an archive here, or at home in a git work tree"),),
     "records": (
         ("mash records", "what is settled, the newest first"),
         ("mash records tabs --here", "of this project, with this word"),

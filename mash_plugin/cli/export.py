@@ -2,12 +2,12 @@
 
 import os
 import shlex
-import time
 from typing import Any
 
 import click
 import orjson
 
+from mash_plugin.cli.new_file import new_file
 from mash_plugin.errors import InvalidArgument
 from mash_plugin.render.text import clean
 from mash_plugin.wording import counted
@@ -16,7 +16,12 @@ KINDS = {"personal": "personal", "repository": "repository", "project": "local_p
 
 
 @click.command()
-@click.option("--out", "-o", metavar="FILE", type=click.Path(), help="Where; else a new file here.")
+@click.option(
+    *("--out", "-o"),
+    metavar="FILE",
+    type=click.Path(),
+    help="Where; else a new file here, or at home in a git work tree.",
+)
 @click.option("--masked", is_flag=True, help="Mask credentials: for people, not as a backup.")
 @click.option(
     "--scope",
@@ -47,8 +52,8 @@ def export(
     if extra:
         raise click.UsageError(f"To write to that file: mash export --out {shlex.quote(extra[0])}")
     wanted = [*map(scope_of, scopes), *(_project_here() if project else [])]
-    name = out or time.strftime("mash-export-%Y%m%d-%H%M%S.jsonl.gz")
-    request = {"path": os.path.abspath(name), "masked": masked, "scopes": wanted or None}
+    path = os.path.abspath(out) if out else new_file("mash-export-%Y%m%d-%H%M%S.jsonl.gz")
+    request = {"path": path, "masked": masked, "scopes": wanted or None}
     done = run_transfer("export", request)
     for warning in done["warnings"]:
         click.echo(f"mash: {clean(warning)}", err=True)

@@ -55,6 +55,17 @@ def test_without_a_name_it_is_a_new_file_in_this_folder(told: Home) -> None:
     assert re.fullmatch(r"mash-export-\d{8}-\d{6}\.jsonl\.gz", path.name)
 
 
+def test_without_a_name_nothing_is_written_into_a_git_work_tree(told: Home) -> None:
+    clone = told.root / "work" / "shop-1"
+    before = sorted(clone.iterdir())
+    for command, name in (("export", "mash-export-*"), ("bug-report", "mash-bug-report-*")):
+        done = told.mash(command, cwd=clone)
+        (made,) = told.home.glob(name)
+        assert f"Wrote {made}: " in done.out
+        assert "work tree" not in done.err
+    assert sorted(clone.iterdir()) == before
+
+
 def test_a_part_is_exported_by_scope_or_by_folder(told: Home) -> None:
     done = told.mash("export", "--scope", "personal", "--out", "none.gz", "--json")
     assert json.loads(done.out)["counts"].get("record") is None
