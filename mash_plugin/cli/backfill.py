@@ -13,12 +13,12 @@ from mash_plugin.backfill import offer, window
 from mash_plugin.backfill.plan import MOST_REVIEWS, make_plan
 from mash_plugin.backfill.run import Options, Result, run
 from mash_plugin.cli.consent import require_yes
+from mash_plugin.cli.moments import length_ms
 from mash_plugin.daemon.clock import now_ms
 from mash_plugin.paths import Paths, find_paths
 from mash_plugin.wording import counted
 
 UNASKED = "backfill asks before it starts an agent, and this is no terminal: add --yes."
-_UNITS = {"h": 3_600_000, "d": 86_400_000, "w": 604_800_000}
 Tell = Callable[[str], None]
 
 
@@ -91,8 +91,8 @@ def backfill_window(paths: Paths, agent: str, tell: Tell) -> Result:
 
 def parse_since(text: str, now: int) -> int:
     """A moment from a length of time, a date or Unix milliseconds; raises UsageError."""
-    if length := re.fullmatch(r"(\d{1,4})([hdw])", text):
-        return max(0, now - int(length[1]) * _UNITS[length[2]])
+    if (length := length_ms(text)) is not None:
+        return max(0, now - length)
     if re.fullmatch(r"\d{12,14}", text):
         return int(text)
     try:

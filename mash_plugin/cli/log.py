@@ -1,6 +1,5 @@
 """`mash log`: what was saved, and what was shown to which session; also as it happens."""
 
-import re
 import select
 import sys
 from datetime import datetime
@@ -10,12 +9,12 @@ import click
 import orjson
 from click.core import ParameterSource
 
+from mash_plugin.cli.moments import length_ms
 from mash_plugin.cli.record_words import kind_words
 from mash_plugin.cli.tables import SHORT_ID, lines_of, print_table, when
 from mash_plugin.errors import DaemonUnavailable
 from mash_plugin.render.text import clean
 
-UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 WIDTHS = (16, 10, SHORT_ID)
 POLL_MS = 1_000
 LOOK_BACK_MS = 60_000
@@ -198,8 +197,8 @@ def _kind(event: Json) -> str:
 
 def _begin(text: str) -> Json:
     """`since` or `ago_ms` of a request; raises UsageError."""
-    if match := re.fullmatch(r"(\d{1,9})\s*([smhdw])", text.strip().lower()):
-        return {"ago_ms": int(match[1]) * UNITS[match[2]] * 1_000}
+    if (length := length_ms(text)) is not None:
+        return {"ago_ms": length}
     try:
         moment = datetime.fromisoformat(text.strip()).astimezone()
         return {"since": max(0, int(moment.timestamp() * 1_000))}

@@ -1,7 +1,6 @@
 """`mash pause`: a person silences the hooks for a session or a project, for a while or for good."""
 
 import os
-import re
 import sys
 from typing import Any
 
@@ -9,7 +8,7 @@ import click
 import orjson
 
 from mash_plugin.cli.asking import plain
-from mash_plugin.cli.log import UNITS
+from mash_plugin.cli.moments import length_ms
 from mash_plugin.errors import InvalidArgument
 from mash_plugin.render.text import clean, local_date
 
@@ -30,10 +29,10 @@ class Length(click.ParamType[int]):
         self, value: object, param: click.Parameter | None, ctx: click.Context | None
     ) -> int:
         """The milliseconds, or a usage error."""
-        found = re.fullmatch(r"\s*([1-9]\d{0,5})\s*([smhdw])\s*", str(value), re.ASCII)
-        if found is None:
+        length = length_ms(str(value))
+        if not length:
             self.fail(f"{value!r} is no length of time; write 30m, 2h, 3d or 1w.", param, ctx)
-        return int(found[1]) * UNITS[found[2]] * 1_000
+        return length
 
 
 @click.command()
