@@ -5,12 +5,11 @@ import unicodedata
 
 import orjson
 
-from mash_plugin.records.model import Body, Scope
+from mash_plugin.records.model import Body, Scope, decider_of
 
 
 def interpretation(scope: Scope, body: Body) -> bytes:
     """Every field that must agree, in canonical JSON; who recorded it does not count."""
-    decider = (body.decided_by or "person") if body.kind == "decision" else None
     return orjson.dumps(
         {
             "scope": [scope.kind, scope.value],
@@ -18,7 +17,7 @@ def interpretation(scope: Scope, body: Body) -> bytes:
             "statement": _folded(body.statement),
             "review": body.review,
             "state": body.state,
-            "decided_by": decider,
+            "decided_by": decider_of(body.kind, body.decided_by),
             "effective_at": body.effective_at,
             "valid_until": body.valid_until,
             "reported_by": _folded(body.reported_by or ""),

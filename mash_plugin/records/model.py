@@ -29,6 +29,11 @@ RETIRED_STATES: dict[Kind, tuple[State, ...]] = {
 }
 
 
+def decider_of(kind: str, decided_by: str | None) -> str | None:
+    """Whose a decision is: a record says so only where it is the agent's. None for other kinds."""
+    return decided_by or "person" if kind == "decision" else None
+
+
 class Scope(NamedTuple):
     """Where a record holds: `value` is "" for personal, else identity, path or chat ID."""
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from mash_plugin.compact_json import compact_json
-from mash_plugin.records.model import Scope
+from mash_plugin.records.model import Scope, decider_of
 from mash_plugin.store.queries import load
 from mash_plugin.store.records import Head
 from mash_plugin.store.sqlite import Connection
@@ -84,7 +84,7 @@ def groups(db: Connection, filters: Filters, now: int) -> list[Group]:
         rows = db.all(_SQL.groups_found, asked)
     else:
         rows = db.all(_SQL.groups)
-    return [Group._make((*row[:3], _decider(row[0], row[3]), *row[4:])) for row in rows]
+    return [Group._make((*row[:3], decider_of(row[0], row[3]), *row[4:])) for row in rows]
 
 
 def days(db: Connection, since: int) -> list[tuple[str, Scope, int]]:
@@ -125,11 +125,6 @@ def newest_message(chats: Connection) -> int:
     """A number that grows with every message that the chat index takes in."""
     row = chats.one(_SQL.newest_message)
     return int(row[0]) if row else 0
-
-
-def _decider(kind: str, decided_by: str | None) -> str | None:
-    """Whose a decision is: it says so only where it is the agent's."""
-    return decided_by or "person" if kind == "decision" else None
 
 
 def _looked_for(filters: Filters, now: int) -> dict[str, object]:
