@@ -60,9 +60,9 @@ def status(requests: Requests, params: Mapping[str, Any]) -> dict[str, Any]:
         "file_recall": settings.file_recall,
     }
     body |= _projects(settings, text_of(params, "cwd"))
-    from mash_plugin.daemon import sessions
+    from mash_plugin.daemon.pausing import paused
 
-    body["paused"] = sessions.paused(node, now_ms())
+    body["paused"] = paused(node, now_ms())
     body["inherited"] = {name: os.environ[name] for name in SWITCHES if name in os.environ}
     return body
 

@@ -77,7 +77,7 @@ OWN = {
     "transfer_progress": ("mash_plugin.daemon.transfer", "transfer_progress"),
     "break_off_transfer": ("mash_plugin.daemon.transfer", "break_off_transfer"),
     "session_ledger": ("mash_plugin.daemon.sessions", "ledger"),
-    "pause": ("mash_plugin.daemon.sessions", "pause"),
+    "pause": ("mash_plugin.daemon.pausing", "pause"),
     "status_line": ("mash_plugin.daemon.sessions", "status_line"),
     "explain_recall": ("mash_plugin.daemon.explain", "explain_recall"),
     "publish_now": ("mash_plugin.daemon.group", "publish_now"),
