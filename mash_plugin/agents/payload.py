@@ -76,8 +76,11 @@ def is_written_by_host(prompt: str) -> bool:
     )
 
 
-def context_reply(event: HookEvent, text: str) -> bytes:
-    """The one JSON object that both hosts take; empty text gives no bytes."""
+def wrap_context(event: HookEvent, text: str) -> bytes:
+    """What the hook prints so that the text reaches the model: both hosts take one JSON object.
+
+    Empty text gives no bytes.
+    """
     if not text:
         return b""
     output = {"hookEventName": event.name, "additionalContext": text}

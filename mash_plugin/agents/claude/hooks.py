@@ -7,10 +7,10 @@ from mash_plugin.agents.claude import NAME
 from mash_plugin.agents.hook_event import HookEvent
 from mash_plugin.agents.payload import (
     common_event,
-    context_reply,
     is_written_by_host,
     tool_argument,
 )
+from mash_plugin.agents.payload import wrap_context as wrap_context
 
 EVENTS: dict[str, tuple[str, ...]] = {
     "session-start": ("SessionStart", "SubagentStart"),
@@ -34,11 +34,6 @@ def parse_event(hook: str, raw: dict[str, Any]) -> HookEvent | None:
             return None
         return event._replace(files=(os.path.join(event.cwd, path),))
     return event
-
-
-def wrap_context(event: HookEvent, text: str) -> bytes:
-    """The bytes that the hook prints so that the text reaches the model."""
-    return context_reply(event, text)
 
 
 def files_read(event: HookEvent, roots: list[tuple[str, str]]) -> tuple[str, ...]:  # noqa: ARG001 - shared shape

@@ -9,10 +9,10 @@ from mash_plugin.agents.codex import NAME
 from mash_plugin.agents.hook_event import HookEvent
 from mash_plugin.agents.payload import (
     common_event,
-    context_reply,
     is_written_by_host,
     tool_argument,
 )
+from mash_plugin.agents.payload import wrap_context as wrap_context
 from mash_plugin.errors import MashError
 
 EVENTS: dict[str, tuple[str, ...]] = {
@@ -46,11 +46,6 @@ def parse_event(hook: str, raw: dict[str, Any]) -> HookEvent | None:
     if event.prompt is not None:
         machine = machine or is_written_by_host(event.prompt)
     return event._replace(is_machine_made=machine)
-
-
-def wrap_context(event: HookEvent, text: str) -> bytes:
-    """The bytes that the hook prints so that the text reaches the model."""
-    return context_reply(event, text)
 
 
 def files_read(event: HookEvent, roots: list[tuple[str, str]]) -> tuple[str, ...]:
