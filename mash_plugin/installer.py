@@ -366,7 +366,11 @@ def only_one(envs: Path) -> Iterator[None]:
     data.mkdir(parents=True, exist_ok=True, mode=0o700)
     envs.mkdir(exist_ok=True, mode=0o700)
     with (envs / ".lock").open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            say("Another installation is at work here; waiting for its end ...")
+            fcntl.flock(file, fcntl.LOCK_EX)
         yield
 
 

@@ -31,6 +31,7 @@ CATEGORIES: dict[str, tuple[Check, ...]] = {
         places.check_pins,
         places.check_run_folder,
         places.check_data_folders,
+        places.check_writable,
         places.check_files,
         places.check_readers,
         places.check_secrets,

@@ -103,6 +103,21 @@ def check_data_folders(machine: Machine) -> Iterator[Finding]:
             yield Finding("data-folder-not-a-folder", "error", text, why, _move_aside(path))
 
 
+def check_writable(machine: Machine) -> Iterator[Finding]:
+    """Whether the folders can be made, and the run folder written: no daemon starts otherwise."""
+    paths = machine.paths
+    for folder in (paths.run, paths.data):
+        there = folder
+        while not os.path.lexists(there):
+            there = os.path.dirname(there)
+        is_told = there == paths.data  # with the store
+        if os.path.isdir(there) and not is_told and not os.access(there, os.W_OK | os.X_OK):
+            text = f"{there} cannot be written by you"
+            why = "no daemon can start: agents have no memory"
+            yield Finding("folder-not-writable", "error", text, why, f"chmod u+rwx {_q(there)}")
+            return
+
+
 def check_files(machine: Machine) -> Iterator[Finding]:
     """Whether a pipe, a folder or a device stands where a file of mash belongs."""
     paths = machine.paths

@@ -55,6 +55,17 @@ def test_what_is_no_folder_in_place_of_the_memory_or_its_copies_is_moved_away(
     assert home.mash("backup", "make").code == 0
 
 
+def test_a_place_where_nothing_can_be_made_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "mash"
+    home.mkdir()
+    assert list(places.check_writable(machine_at(tmp_path))) == []
+    monkeypatch.setattr(os, "access", lambda path, _: path != str(home))
+    (found,) = places.check_writable(machine_at(tmp_path))
+    assert (found.severity, found.next) == ("error", f"chmod u+rwx {home}")
+
+
 OWN_FILES = (
     "config.toml data/records.db data/records.db-open data/records.db-reserve data/chats.db"
     " data/setup.json run/daemon.lock run/spawn.lock run/daemon.log run/settings.json"

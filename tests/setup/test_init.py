@@ -240,7 +240,18 @@ def test_one_agents_failure_of_any_kind_never_keeps_the_other_from_its_plugin(ho
     done = home.mash("init", "--yes", "--no-index")
     assert done.code == 1
     assert "mash: Claude Code:" in done.err
+    assert "mash: not set up: Claude Code." in done.err.splitlines()[-1]
+    assert "Try it" in done.out
     assert tomllib.loads((home.codex / "config.toml").read_text())["plugins"]["mash@mash"]
+
+
+def test_where_every_agent_failed_nothing_is_to_be_tried(home: Home) -> None:
+    for file in (home.claude / "settings.json", home.codex / "config.toml"):
+        file.write_text("{ broken")
+    done = home.mash("init", "--yes", "--no-index")
+    assert done.code == 1
+    assert "mash: not set up: Claude Code and Codex." in done.err.splitlines()[-1]
+    assert "Try it" not in done.out
 
 
 def test_the_mode_of_codexs_settings_is_kept(home: Home) -> None:

@@ -6,6 +6,8 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from queue import Queue
+from threading import Thread
 from types import SimpleNamespace
 
 import pytest
@@ -335,6 +337,25 @@ def test_options_are_read_before_anything_is_built(
     assert said in done.stdout + done.stderr
     assert "Traceback" not in done.stderr
     assert not home.mash_home.exists()
+
+
+def test_an_installation_that_waits_for_another_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: Queue[str] = Queue()
+    monkeypatch.setattr(installer, "say", told.put)
+
+    def install() -> None:
+        with installer.only_one(tmp_path / "data/envs"):
+            told.put("in")
+
+    second = Thread(target=install)
+    with installer.only_one(tmp_path / "data/envs"):
+        second.start()
+        assert told.get(timeout=30).startswith("Another installation is at work")
+        assert told.empty()
+    assert told.get(timeout=30) == "in"
+    second.join()
 
 
 def test_no_on_the_terminal_leaves_nothing_behind(home: Home) -> None:

@@ -28,7 +28,8 @@ def tell_end(plan: Plan, choices: Choices, done: Done) -> int:
         tell("run `mash init` again and restart the agent.")
         return 0
     silent = [one for one in done.working if _is_on(one) and not _answers(one, plan)]
-    _tell_record(plan.paths)
+    if done.working:
+        _tell_record(plan.paths)
     if asking := [one for one in done.changed if not one.host.may_save(one.place)]:
         who = titles_of(asking)
         tell(f"{who} will ask before each save; `mash init --allow-saving` ends that.")
@@ -42,6 +43,12 @@ def tell_end(plan: Plan, choices: Choices, done: Done) -> int:
         tell(f"\nRestart {titles} now (end it and start it again), so that mash is loaded.")
     elif not done.has_failed:
         tell("\nNo agent had to be changed; none needs a restart.")
+    if without := [one for one in plan.agents if one not in done.working]:
+        titles = titles_of(without)
+        tell(
+            f"\nmash: not set up: {titles}. The reason stands above; `mash init` again then.",
+            err=True,
+        )
     return 1 if done.has_failed or silent else 0
 
 
