@@ -151,17 +151,10 @@ def refuse_unsafe_root(root: str) -> None:
             raise UnsafePlace(
                 f"Anybody may put files into MASH_HOME={root}; close it with: chmod 700 '{root}'"
             )
-    folder = os.path.realpath(root)
-    while True:
-        if is_work_tree(folder):
-            raise UnsafePlace(
-                f"MASH_HOME={root} lies inside the git work tree {folder};"
-                " choose a folder outside it."
-            )
-        parent = os.path.dirname(folder)
-        if parent == folder:
-            return
-        folder = parent
+    if tree := _tree_around(os.path.realpath(root)):
+        raise UnsafePlace(
+            f"MASH_HOME={root} lies inside the git work tree {tree}; choose a folder outside it."
+        )
 
 
 def may_be_brought(folder: str) -> bool:
@@ -175,7 +168,7 @@ def may_be_brought(folder: str) -> bool:
             return True
     except OSError:
         return False  # nothing lies there
-    tree = work_tree_of(os.path.join(real, "any"))
+    tree = _tree_around(real)
     home = os.path.realpath(passwd_home())
     return tree is not None and os.path.commonpath((tree, home)) != tree
 
@@ -194,6 +187,20 @@ def is_work_tree(folder: str) -> bool:
     return is_file or os.path.lexists(os.path.join(git, "HEAD"))
 
 
+def work_tree_of(file: str) -> str | None:
+    """The git work tree that a file would lie in."""
+    return _tree_around(os.path.dirname(os.path.realpath(file)))
+
+
+def _tree_around(folder: str) -> str | None:
+    """The work tree that a folder is or lies in, by its real path."""
+    while not is_work_tree(folder):
+        if folder == os.path.dirname(folder):
+            return None
+        folder = os.path.dirname(folder)
+    return folder
+
+
 def _read_pins() -> dict[str, str]:
     try:
         with open(pin_file(), encoding="utf-8", opener=open_file) as file:
@@ -205,13 +212,3 @@ def _read_pins() -> dict[str, str]:
     if owner not in (os.getuid(), 0) or not isinstance(pins, dict):
         return {}
     return {k: v for k, v in pins.items() if isinstance(v, str) and os.path.isabs(v)}
-
-
-def work_tree_of(file: str) -> str | None:
-    """The git work tree that a file would lie in."""
-    place = os.path.dirname(os.path.realpath(file))
-    while not is_work_tree(place):
-        if place == os.path.dirname(place):
-            return None
-        place = os.path.dirname(place)
-    return place
