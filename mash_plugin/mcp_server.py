@@ -43,7 +43,7 @@ from mash_plugin.protocol.review import (
     read_review,
     review_tool,
 )
-from mash_plugin.render.text import inert_json
+from mash_plugin.render.text import inert_json, without_hidden
 
 if TYPE_CHECKING:
     from mash_plugin.throughline.server import MemoryTools
@@ -214,9 +214,11 @@ def _call_bound(
 
 
 def _result(body: dict[str, Any], *, is_error: bool) -> types.CallToolResult:
+    text = orjson.dumps(body).decode()
+    shown = without_hidden(text)  # some clients show the agent the structure, not the text
     return types.CallToolResult(
-        content=[types.TextContent(text=inert_json(orjson.dumps(body).decode()))],
-        structured_content=body,
+        content=[types.TextContent(text=inert_json(text))],
+        structured_content=body if shown == text else orjson.loads(shown),
         is_error=is_error,
     )
 

@@ -274,9 +274,10 @@ def _suggestion(typed: str, names: list[str]) -> str:
 
 def _tell(message: str, code: int, program: str) -> int:
     from mash_plugin.privacy.credentials import mask
+    from mash_plugin.render.text import clean
     from mash_plugin.wrapping import say
 
-    one_line = mask(" ".join(for_people(message).split()))
+    one_line = mask(clean(for_people(message)))  # a repository chooses the names of its folders
     with suppress(OSError):  # nobody reads it, or there is no room for it
         say(f"{program}: {one_line}", sys.stderr)
     return code

@@ -10,6 +10,7 @@ import orjson
 from mash_plugin.cli.arguments import parsed
 from mash_plugin.cli.main import exit_code
 from mash_plugin.errors import InvalidArgument, LocalFailure, MashError
+from mash_plugin.render.text import inert_json
 
 
 @click.command()
@@ -70,5 +71,5 @@ def _refuse_others(tool: str) -> None:
 
 
 def _print(body: dict[str, Any]) -> None:
-    sys.stdout.buffer.write(orjson.dumps(body) + b"\n")
+    sys.stdout.buffer.write(inert_json(orjson.dumps(body).decode()).encode() + b"\n")
     sys.stdout.buffer.flush()

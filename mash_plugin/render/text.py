@@ -16,6 +16,8 @@ _UNSEEN = (
     "\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\uffff"
     "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff\ud800-\udfff]"
 )
+_HIDDEN = _UNSEEN.replace("\xad", "").replace("\u200b-\u200f", "\u200b\u200e\u200f")
+_HIDDEN = _HIDDEN.replace("\ufe00-\ufe0f", "\ufe00-\ufe0d")
 _MARKUP = str.maketrans({c: f"\\u{ord(c):04x}" for c in "<>&`"})
 
 
@@ -50,6 +52,14 @@ def inert_json(text: str) -> str:
         return text
     breaks = "\x85\u2028\u2029"
     return re.sub(f"{_UNSEEN}|[{breaks}]", lambda found: json.dumps(found[0])[1:-1], text)
+
+
+def without_hidden(text: str) -> str:
+    """The text without what can hide words or turn their order.
+
+    What joins letters, breaks words and colours pictures stays: a quote is copied from it.
+    """
+    return text if text.isascii() else re.sub(_HIDDEN, "", text)
 
 
 def local_date(at_ms: object) -> str:

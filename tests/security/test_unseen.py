@@ -5,6 +5,8 @@ import unicodedata
 
 import pytest
 
+from mash_plugin import mcp_server
+from mash_plugin.cli.main import run
 from mash_plugin.render.text import clean, inert_json, json_line, seen
 
 DRAWN = frozenset(
@@ -30,3 +32,25 @@ def test_no_character_that_nobody_sees_is_passed_on(shown) -> None:
         text = shown(f"before{hidden}after")
         assert hidden not in text, f"U+{ord(hidden):04X}"
     assert len(FORMATS) > 100
+
+
+COPIED = "\u200c\u200d\xad\ufe0e\ufe0f"
+"""What joins letters, breaks words and colours pictures; quotes are copied with it."""
+
+
+def test_the_structure_that_a_tool_answers_hides_no_words() -> None:
+    for hidden in (*FORMATS, *map(chr, IGNORED)):
+        statement = f"We use {hidden}Qdrant."
+        [shown] = mcp_server._result(
+            {"statement": statement}, is_error=False
+        ).structured_content.values()
+        assert shown == (statement if hidden in COPIED else "We use Qdrant."), (
+            f"U+{ord(hidden):04X}"
+        )
+
+
+def test_an_error_carries_nothing_to_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["no\x1b]0;title\x07\x1b[31m\u202e-such"]) == 2
+    assert "no-such" in (told := capsys.readouterr().err)
+    assert told.isascii()
+    assert "\x1b" not in told
