@@ -94,7 +94,7 @@ def _projects(found: list[Json], kept: Mapping[str, str], path: str) -> filters.
     for one in found:
         name, is_on = one["project"], kept["project"] == one["project"]
         href = path + query_of({**kept, "project": None if is_on else name})
-        label = labels.short_name(one.get("identity", name))
+        label = labels.short_name(one.get("identity") or name)
         choices.append(filters.Choice(label, one["sessions"], href, is_on, name))
     choices.sort(key=lambda choice: not choice.is_on)
     some = filters.SCOPES_SHOWN

@@ -170,7 +170,11 @@ def _learn_about_the_shop(demo: Demo) -> None:
     demo.create(
         "container", 38, SHOP, empty, said("s-filters", "so that a test can start an empty one")
     )
-    details: Json = {"kind": "preference", "state": "active", "conditions": ["money, as in src/prices.py"]}
+    details: Json = {
+        "kind": "preference",
+        "state": "active",
+        "conditions": ["money, as in src/prices.py"],
+    }
     cents = established("Store prices in cents, never as floats.", "Claude Code", details)
     always = said("s-filters", "Prices are always stored in cents, never as floats.")
     demo.create("cents", 36, SHOP, cents, always)
