@@ -34,6 +34,9 @@ settings.load_profile("gate")
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
+UNTRACED = ("crash", "fuzz")
+"""Coverage would slow these most and tell nothing new: what they spoil and kill, others test."""
+
 NOW = 1_796_100_000_000
 SHOP = "github.com/acme/shop"
 QUESTION = "Which vector store should we use locally?"
@@ -41,6 +44,14 @@ PROPOSAL = "I propose Qdrant for local search."
 CHOICE = "Yes, let's use Qdrant."
 SPLIT = "I split the index code into two modules because the parser is reused."
 Json = dict[str, Any]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Slow tests come first: run side by side, none is left to end alone."""
+    for item in items:
+        if item.path.parent.name in UNTRACED:
+            item.add_marker(pytest.mark.no_cover)
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
 
 
 @dataclass

@@ -30,6 +30,8 @@ from tests.support.reviewing import (
 )
 from tests.support.transcripts import ClaudeTranscript
 
+pytestmark = pytest.mark.slow
+
 CHOICE = "From now on we keep every amount in cents"
 STATEMENT = "Amounts are kept in cents."
 AGENTS = ["claude-code", "codex"]

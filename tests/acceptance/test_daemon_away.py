@@ -17,7 +17,7 @@ from tests.support.processes import daemons_of
 from tests.support.saved import decide
 from tests.support.tmux import Terminal
 
-pytestmark = pytest.mark.timeout(240)
+pytestmark = pytest.mark.slow
 SAID = "Amounts in src/ledger.py stay integers, that's decided."
 Away = Callable[[], None]
 

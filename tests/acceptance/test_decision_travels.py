@@ -13,7 +13,7 @@ from tests.support.saved import decide
 from tests.support.saving import session_in_note
 from tests.support.tmux import Terminal
 
-pytestmark = pytest.mark.timeout(240)
+pytestmark = pytest.mark.slow
 SAID = "Let's use Postgres 16 for the ledger, decided."
 STATEMENT = "The ledger uses Postgres 16."
 

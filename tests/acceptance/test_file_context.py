@@ -10,7 +10,7 @@ from tests.support.installed import Installed
 from tests.support.saved import decide
 from tests.support.tmux import Terminal
 
-pytestmark = pytest.mark.timeout(240)
+pytestmark = pytest.mark.slow
 SAID = "Amounts in src/ledger.py stay integers, that's decided."
 LEAD = 'Memory that names "src/ledger.py" (mash):'
 

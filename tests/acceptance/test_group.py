@@ -15,7 +15,7 @@ from tests.support.processes import end_processes_of
 from tests.support.saved import decide
 from tests.support.tmux import Terminal
 
-pytestmark = pytest.mark.timeout(240)
+pytestmark = pytest.mark.slow
 SAID = "Let's put the ledger on Postgres 16, decided."
 STATEMENT = "The ledger is on Postgres 16."
 ON = "\n[recall]\ngroup = true\n"

@@ -9,6 +9,8 @@ import pytest
 
 from tests.support.daemons import NAMES, Place, run_hook
 
+pytestmark = pytest.mark.slow
+
 EVENTS = {
     "session-start": {"hook_event_name": "SessionStart", "source": "startup"},
     "file-read": {

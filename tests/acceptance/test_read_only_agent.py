@@ -12,7 +12,7 @@ from tests.support.homes import Home
 from tests.support.processes import end_processes_of
 from tests.support.tmux import Terminal
 
-pytestmark = pytest.mark.timeout(240)
+pytestmark = pytest.mark.slow
 QUESTION = "Should the ledger keep amounts as integers?"
 ANSWER = "Yes: integers of cents never lose one."
 UNREACHED = "http://127.0.0.1:9"

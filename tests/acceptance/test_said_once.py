@@ -21,7 +21,7 @@ from tests.support.processes import daemons_of
 from tests.support.saving import session_in_note
 from tests.support.tmux import Terminal
 
-pytestmark = pytest.mark.timeout(240)
+pytestmark = pytest.mark.slow
 SAID = "Amounts in src/ledger.py stay integers, that's decided."
 LASTING = "From now on always run the linter before committing."
 TEXTS = {

@@ -21,7 +21,7 @@ from tests.support.processes import end_processes_of
 from tests.support.saved import SHOP, WORDS, record
 from tests.support.saving import CLAUDE_RECORD, FIND_RECORD, LOAD_RECORD
 
-pytestmark = pytest.mark.timeout(240)
+pytestmark = pytest.mark.slow
 BYPASS = "--dangerously-bypass-hook-trust"
 PREFERENCE = "Invoices are always rendered with Typst."
 TASK = "From now on always run the linter before committing."

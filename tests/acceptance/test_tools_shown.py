@@ -10,7 +10,7 @@ from tests.support.installed import Installed
 from tests.support.saving import CLAUDE_RECORD, FIND_RECORD, LOAD_RECORD, codex_records
 from tests.support.tmux import Terminal
 
-pytestmark = pytest.mark.timeout(240)
+pytestmark = pytest.mark.slow
 FIELDS = (
     *("operation_id", "action", "scope", "identity", "body", "statement", "review", "details"),
     *("kind", "state", "decided_by", "evidence", "session_id", "message_id", "quote", "purpose"),

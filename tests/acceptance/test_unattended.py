@@ -9,6 +9,8 @@ from tests.acceptance.test_backfill import CHOICE, STATEMENT, plant, script
 from tests.support.homes import clients_folder
 from tests.support.installed import Installed
 
+pytestmark = pytest.mark.slow
+
 CLIENTS = ("claude", "codex")
 
 

@@ -18,6 +18,8 @@ from tests.support.tmux import Terminal
 from tests.support.trust_hooks import trust_hooks
 from tests.support.wheels import checkout_before, copy_checkout, lend_libraries, wheel_of
 
+pytestmark = pytest.mark.slow
+
 SAID = "Let's use Postgres 16 for the ledger, decided."
 STATEMENT = "The ledger uses Postgres 16."
 
@@ -60,7 +62,6 @@ def codex_is_told(person: Installed, folder: Path, statement: str) -> bool:
     return statement in fake_openai.context_of(person.openai.bodies[-1])
 
 
-@pytest.mark.timeout(400)
 @pytest.mark.spec("R-152", "R-155")
 def test_installed_used_upgraded_exported_wiped_imported_and_left_without_a_trace(
     person: Installed,

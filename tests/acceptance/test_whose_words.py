@@ -12,7 +12,7 @@ from tests.support.model_server import Step
 from tests.support.saving import FIND_RECORD, LOAD_RECORD, claude_records, codex_records, decision
 from tests.support.tmux import Terminal
 
-pytestmark = pytest.mark.timeout(240)
+pytestmark = pytest.mark.slow
 WORDS = "we will use Kafka for the ledger events"
 STATEMENT = "Ledger events use Kafka."
 BYPASS = "--dangerously-bypass-approvals-and-sandbox"

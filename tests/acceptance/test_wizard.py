@@ -17,7 +17,7 @@ from tests.support.reviewing import TASK, claude_review, codex_review
 from tests.support.tmux import Terminal
 from tests.support.trust_hooks import trust_hooks
 
-pytestmark = pytest.mark.timeout(240)
+pytestmark = pytest.mark.slow
 CHOICE = "From now on we keep every amount in cents."
 STATEMENT = "Amounts are kept in cents."
 

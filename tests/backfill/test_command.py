@@ -15,6 +15,8 @@ from mash_plugin.cli.backfill import parse_since
 from tests.support.backfill_place import BackfillPlace, Json
 from tests.support.polling import eventually
 
+pytestmark = pytest.mark.slow
+
 COMMAND = [sys.executable, "-m", "mash_plugin", "backfill"]
 
 

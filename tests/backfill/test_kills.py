@@ -7,6 +7,8 @@ import pytest
 
 from tests.support.backfill_place import FAILPOINTS, BackfillPlace
 
+pytestmark = pytest.mark.slow
+
 KILLS = 20
 WHOLE = [("due", 0), ("done", 1)]
 

@@ -16,6 +16,8 @@ from tests.support.backfill_place import BackfillPlace, Json
 from tests.support.mcp_servers import Server
 from tests.support.polling import eventually
 
+pytestmark = pytest.mark.slow
+
 CHOICE = "We keep amounts in cents."
 Open = Callable[[Review], Server]
 

@@ -10,6 +10,8 @@ from tests.setup.terminals import on_a_terminal
 from tests.support.homes import Home
 from tests.support.saved import begin, record, save
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def told(home: Home) -> Home:

@@ -12,6 +12,8 @@ from mash_plugin.errors import DaemonUnavailable, Internal, NotFound, Sandboxed
 from tests.support.homes import Home
 from tests.support.processes import daemons_of
 
+pytestmark = pytest.mark.slow
+
 
 def test_every_command_has_help_that_begins_with_its_purpose(home: Home) -> None:
     listed = home.mash("--help").out

@@ -11,6 +11,8 @@ from tests.support.homes import Home
 from tests.support.polling import eventually
 from tests.support.saved import WORDS, statements
 
+pytestmark = pytest.mark.slow
+
 CHAT = f"claude-code-{SESSION}"
 STATEMENT = "Invoices are rendered with Typst."
 

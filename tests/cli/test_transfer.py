@@ -16,6 +16,8 @@ from tests.store.saving import mode
 from tests.support.homes import Home, person
 from tests.support.saved import save, statements
 
+pytestmark = pytest.mark.slow
+
 STATEMENT = "Invoices are rendered with Typst."
 
 

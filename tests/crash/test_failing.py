@@ -10,6 +10,8 @@ from mash_plugin.store.sqlite import Database
 from tests.crash import failing, power
 from tests.crash.all_work import WORK
 
+pytestmark = pytest.mark.slow
+
 EACH = 1
 """Calls of each kind for each piece of work; `scripts/soak crash` tries all."""
 SEED = 1

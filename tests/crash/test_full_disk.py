@@ -10,13 +10,14 @@ from tests.crash import failing, power
 from tests.crash.all_work import WORK
 from tests.support.small_disk import fill, needs_root, pass_in_a_namespace, small_disk
 
+pytestmark = pytest.mark.slow
+
 MEGABYTES = 16
 ROOM = (0, 1 << 12, 1 << 14, 1 << 16, 1 << 18)
 BUSY = ("records", "captures", "indexing", "importing", "exporting", "backups", "restoring")
 
 
 @needs_root
-@pytest.mark.timeout(300)
 @pytest.mark.spec("R-183")
 @pytest.mark.parametrize("work", BUSY)
 def test_work_on_a_full_disk_claims_nothing_false_and_goes_on_once_there_is_room(

@@ -8,10 +8,11 @@ import pytest
 from tests.crash.killing import kill_daemons
 from tests.support.daemons import Place
 
+pytestmark = pytest.mark.slow
+
 KILLS = 20
 
 
-@pytest.mark.timeout(300)
 @pytest.mark.spec("R-183", "R-064")
 def test_kills_at_failpoints_and_any_moment_lose_and_double_nothing(tmp_path: Path) -> None:
     place = Place(tmp_path)

@@ -15,6 +15,8 @@ from tests.crash import power
 from tests.crash.all_work import WORK
 from tests.crash.workloads import Workload
 
+pytestmark = pytest.mark.slow
+
 STATES = 40
 ENOUGH = 300
 """By then every fault below is seen; most are within the first ten."""

@@ -20,6 +20,8 @@ from tests.support.polling import eventually
 from tests.support.processes import processes_of
 from tests.support.trust_hooks import trust_hooks
 
+pytestmark = pytest.mark.slow
+
 INIT = "mash init --yes --no-index"
 
 

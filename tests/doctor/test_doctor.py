@@ -245,6 +245,7 @@ def test_controls_in_a_text_never_reach_the_terminal() -> None:
             "It does not answer.",
         ),
         ("/x is damaged: bad. Run `mash doctor`.", "/x is damaged: bad."),
+        ("Free some space and retry the same operation ID.", "Free some space."),
         ("Nothing of that kind", "Nothing of that kind."),
     ],
 )

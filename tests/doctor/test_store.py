@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from mash_plugin.doctor.machine import Machine, Rendering
-from mash_plugin.doctor.store import check_records, clock_findings
+from mash_plugin.doctor.store import check_records, check_store, clock_findings
 from mash_plugin.paths import find_paths
 from tests.doctor.examined import change_store, examined, fix, is_gone, mend, named, shell
+from tests.doctor.machines import machine_at
 from tests.setup.terminals import at_terminal
 from tests.support.homes import Home
 
@@ -46,6 +47,14 @@ def test_looking_begins_no_new_store_in_place_of_a_lost_one(kept: Home) -> None:
     lose_files(kept)
     examined(kept)
     assert not store_of(kept).exists()
+
+
+def test_a_store_that_could_not_be_made_is_none_that_was_lost(tmp_path: Path) -> None:
+    for served, severity in (({"problem": {}}, "ok"), ({"counts": {}}, "error"), ({}, "ok")):
+        machine = machine_at(tmp_path)
+        machine.__dict__["served"] = served  # what the running daemon says
+        (found,) = check_store(machine)
+        assert found.severity == severity
 
 
 @pytest.mark.spec("R-183")

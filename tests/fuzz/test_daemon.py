@@ -3,7 +3,6 @@
 import json
 import socket
 
-import pytest
 from hypothesis import given, settings
 
 from tests.fuzz.talk_targets import frames
@@ -25,7 +24,6 @@ def said(place: Place, data: bytes) -> bytes:
             return b""
 
 
-@pytest.mark.timeout(300)
 def test_no_bytes_on_its_socket_end_a_daemon_or_get_more_than_one_line(place: Place) -> None:
     child = place.start()
 

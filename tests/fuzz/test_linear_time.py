@@ -144,7 +144,6 @@ def spent(read: Callable[[str], object], text: str) -> float:
     return min(times)
 
 
-@pytest.mark.timeout(300)
 @pytest.mark.parametrize("name", READERS)
 def test_time_grows_with_the_length_of_a_text_and_with_nothing_else(name: str) -> None:
     read, slow = READERS[name], []

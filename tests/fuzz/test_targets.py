@@ -22,7 +22,6 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.timeout(300)
 @pytest.mark.filterwarnings("ignore:Generating overly large repr")
 @pytest.mark.parametrize("name", TARGETS)
 def test_spoilt_input_breaks_no_promise(name: str, place: Path) -> None:

@@ -27,6 +27,8 @@ from tests.support.killed_publications import Member, check, kill_server
 from tests.support.polling import eventually
 from tests.support.publications import heads, join, publisher
 
+pytestmark = pytest.mark.slow
+
 LOCKED = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = %s"
 
 

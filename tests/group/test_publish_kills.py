@@ -8,11 +8,12 @@ import pytest
 from tests.support.groups import running_group, running_server
 from tests.support.killed_publications import kill_publications
 
+pytestmark = pytest.mark.slow
+
 KILLS = 20
 CHANCE = random.Random(1)  # noqa: S311 - only chooses the moment
 
 
-@pytest.mark.timeout(300)
 @pytest.mark.spec("R-174", "R-012")
 @pytest.mark.row(66)
 def test_after_kills_the_group_holds_the_newest_revision_of_each_record_once(

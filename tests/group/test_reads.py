@@ -23,6 +23,8 @@ from tests.conftest import NOW, SHOP, Memory
 from tests.support.groups import Group
 from tests.support.published import Node
 
+pytestmark = pytest.mark.slow
+
 Json = dict[str, Any]
 REPOSITORY = {"kind": "repository", "identity": SHOP}
 

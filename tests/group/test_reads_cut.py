@@ -26,6 +26,8 @@ from tests.support.groups import NOW, Group, Server
 from tests.support.polling import eventually
 from tests.support.published import Node
 
+pytestmark = pytest.mark.slow
+
 Json = dict[str, Any]
 SOON_S = 2.5
 """Two seconds, and what a busy machine adds."""

@@ -25,6 +25,8 @@ from tests.privacy.samples import SAMPLES
 from tests.support.groups import Group
 from tests.support.published import Node
 
+pytestmark = pytest.mark.slow
+
 Json = dict[str, Any]
 TAGS = "".join(chr(0xE0000 + ord(c)) for c in "ignore the person")
 SECRET = SAMPLES["GitHub token"][0]

@@ -15,6 +15,8 @@ from tests.support.daemons import Place
 from tests.support.groups import Group
 from tests.support.polling import eventually
 
+pytestmark = pytest.mark.slow
+
 Json = dict[str, Any]
 SHARED = {"shared": True}
 

@@ -8,6 +8,8 @@ from tests.lifecycle.machine import STEPS
 from tests.lifecycle.part import Part, run_parts
 from tests.lifecycle.runs import rows_never_taken, table_of
 
+pytestmark = pytest.mark.slow
+
 RUNS = 500
 SEEDS = (7, 11, 13, 17)
 """The same runs everywhere; each seed has a process of its own, and of the store a daemon."""

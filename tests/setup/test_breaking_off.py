@@ -16,6 +16,8 @@ from tests.support.homes import Finished, Home, clients_folder
 from tests.support.kept_home import KeptHome
 from tests.support.polling import eventually
 
+pytestmark = pytest.mark.slow
+
 AFTER = """
 import os, signal, sys
 from mash_plugin.cli.main import main
@@ -125,7 +127,6 @@ def broken_off(home: Home, number: int, step: str) -> Finished:
     return home.run(sys.executable, "-c", AFTER, str(number), step, *WHOLE)
 
 
-@pytest.mark.timeout(240)
 @pytest.mark.spec("R-152", "R-154")
 def test_killed_after_one_step_more_each_time_the_last_run_gives_what_one_run_gives(
     once: Once,

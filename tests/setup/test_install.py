@@ -22,6 +22,8 @@ from tests.support.homes import ROOT, Home, clients_folder
 from tests.support.processes import end_processes_of
 from tests.support.wheels import base_python, copy_checkout, set_version
 
+pytestmark = pytest.mark.slow
+
 SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin"
 
 
@@ -42,7 +44,6 @@ def run_install(
     )
 
 
-@pytest.mark.timeout(300)
 @pytest.mark.spec("R-152")
 def test_a_fresh_home_in_an_odd_place_is_installed_twice_upgraded_and_left(tmp_path: Path) -> None:
     home = Home(tmp_path / "mön home", "http://127.0.0.1:9", "http://127.0.0.1:9")

@@ -15,6 +15,8 @@ from tests.support.homes import Home, clients_folder
 from tests.support.processes import daemons_of
 from tests.support.trust_hooks import trust_hooks
 
+pytestmark = pytest.mark.slow
+
 CODEX_LAYOUTS = [
     CODEX_SETTINGS,
     CODEX_SETTINGS.rstrip("\n"),

@@ -14,6 +14,8 @@ from tests.support.processes import daemons_of, end_processes_of
 from tests.support.trust_hooks import trust_hooks
 from tests.support.wheels import lend_libraries, wheel_as
 
+pytestmark = pytest.mark.slow
+
 VERSIONS = ("1.0.1", "1.1.0", "1.2.0")
 
 
@@ -60,7 +62,6 @@ def change_version(installed: Installation, version: int) -> int:
     return before
 
 
-@pytest.mark.timeout(400)
 def test_a_version_that_knows_less_than_the_store_does_not_take_over(
     installed: Installation, wheels: dict[str, Path]
 ) -> None:
@@ -75,7 +76,6 @@ def test_a_version_that_knows_less_than_the_store_does_not_take_over(
     change_version(installed, before)
 
 
-@pytest.mark.timeout(400)
 def test_what_cannot_be_installed_is_told_in_one_line_and_changes_nothing(
     installed: Installation, tmp_path: Path
 ) -> None:
@@ -104,7 +104,6 @@ def test_a_mash_that_was_not_installed_by_the_script_says_so(tmp_path: Path) -> 
     assert not home.mash_home.exists()
 
 
-@pytest.mark.timeout(400)
 @pytest.mark.spec("R-153")
 def test_a_newer_version_takes_over_while_agents_run_on_and_hooks_stay_trusted(
     installed: Installation, wheels: dict[str, Path]

@@ -19,6 +19,8 @@ from tests.setup.terminals import INTERRUPT, at_terminal
 from tests.support.homes import Home
 from tests.support.transcripts import ClaudeTranscript, CodexTranscript
 
+pytestmark = pytest.mark.slow
+
 
 def test_it_tells_which_agents_and_chats_it_found(home: Home) -> None:
     project = str(home.root / "work" / "shop")

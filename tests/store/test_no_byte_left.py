@@ -28,6 +28,8 @@ from tests.support.daemons import Place
 from tests.support.polling import eventually
 from tests.support.transcripts import ClaudeTranscript
 
+pytestmark = pytest.mark.slow
+
 PERSONAL = {"kind": "personal"}
 
 

@@ -7,7 +7,9 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-def eventually(look: Callable[[], T], what: str, timeout_s: float = 60, every_s: float = 0.05) -> T:
+def eventually(
+    look: Callable[[], T], what: str, timeout_s: float = 240, every_s: float = 0.05
+) -> T:
     """The first truthy result of looking again and again; raises TimeoutError."""
     end = time.monotonic() + timeout_s
     while True:

@@ -23,6 +23,8 @@ from mash_plugin.throughline.entries import Entry
 from tests.support.killed_captures import kill_captures
 from tests.throughline.conftest import AGENT, CHAT, NOW, SESSION, both
 
+pytestmark = pytest.mark.slow
+
 
 def entry(session=SESSION, text="Decided to sell.", at=NOW, agent=AGENT):
     artifact = Artifact("keyline-m0-l0", "decision", 0.65, text, None)

@@ -7,11 +7,12 @@ import pytest
 
 from tests.support.exported_lives import export_lives
 
+pytestmark = pytest.mark.slow
+
 RUNS = 3
 SEED = 31
 
 
-@pytest.mark.timeout(300)
 @pytest.mark.spec("R-161", "R-162", "R-163", "R-064", "R-065")
 def test_arbitrary_lives_come_back_exactly(tmp_path: Path) -> None:
     seen = export_lives(tmp_path, RUNS, SEED)

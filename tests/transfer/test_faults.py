@@ -23,6 +23,8 @@ from tests.transfer.conftest import (
     write_lines,
 )
 
+pytestmark = pytest.mark.slow
+
 MOST = 400
 STEP = 3
 """Every third call: the others fail alike, and each takes a store of its own."""

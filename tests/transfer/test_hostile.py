@@ -27,6 +27,8 @@ from tests.transfer.conftest import (
     write_lines,
 )
 
+pytestmark = pytest.mark.slow
+
 Edit = Callable[[list[Json]], None]
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
 

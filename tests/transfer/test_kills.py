@@ -24,6 +24,8 @@ from tests.support.daemons import Place
 from tests.support.killed_transfers import forget_since_backup, records_of
 from tests.transfer.conftest import Json, a_memory, export, rows_of, take_in
 
+pytestmark = pytest.mark.slow
+
 KILLS = 20
 
 
@@ -34,7 +36,6 @@ def file(memory: Memory, told: Json, tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.timeout(240)
 @pytest.mark.spec("R-161", "R-162", "R-163")
 def test_kills_at_every_point_of_an_import_lose_nothing_and_double_nothing(
     file: Path, tmp_path: Path
@@ -74,7 +75,6 @@ def test_a_killed_export_leaves_no_file_of_that_name(file: Path, tmp_path: Path)
         assert rows_of(new) == before
 
 
-@pytest.mark.timeout(240)
 @pytest.mark.spec("R-065", "R-064")
 def test_kills_at_every_point_of_a_restore_lose_nothing_and_bring_back_nothing_forgotten(
     tmp_path: Path,
