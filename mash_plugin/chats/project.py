@@ -10,6 +10,8 @@ from mash_plugin.paths import passwd_home
 
 _READ_LIMIT = 1 << 18
 _IDENTITY_LIMIT = 400
+_PATH_LIMIT = 4096
+"""No system takes a longer path."""
 _CASELESS_HOSTS = frozenset({"github.com", "gitlab.com", "bitbucket.org", "codeberg.org"})
 _SAME_HOST = {
     "ssh.github.com": "github.com",
@@ -45,6 +47,8 @@ def project_of(cwd: str) -> Project | None:
 
     Reads the repository's files only; never raises, whatever the path is.
     """
+    if len(cwd) > _PATH_LIMIT:
+        return None  # to look for its parents one by one would take minutes
     try:
         folder = os.path.realpath(cwd)
         if not os.path.isabs(cwd) or "\n" in cwd or not folder.isprintable():

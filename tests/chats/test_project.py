@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -238,6 +239,12 @@ def test_a_pipe_in_place_of_a_git_file_is_not_waited_for(tmp_path: Path) -> None
     os.mkfifo(tmp_path / "b" / ".git")
     assert project_of(str(clone)) == Project(str(clone), None)
     assert project_of(str(tmp_path / "b")) == Project(str(tmp_path / "b"), None)
+
+
+def test_a_path_that_is_too_long_for_any_system_is_not_followed() -> None:
+    began = time.thread_time()
+    assert project_of("/a" * 40_000) is None
+    assert time.thread_time() - began < 0.05
 
 
 def test_projects_are_denied_by_path_and_by_identity() -> None:
