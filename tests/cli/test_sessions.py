@@ -10,6 +10,7 @@ import pytest
 from mash_plugin.cli.statusline import words_of
 from mash_plugin.daemon.methods import METHODS
 from tests.support.homes import ROOT, Home
+from tests.support.polling import eventually
 from tests.support.saved import begin, save
 from tests.support.transcripts import write_repository
 
@@ -53,6 +54,11 @@ def wish(home: Home, cwd: Path, session: str) -> str:
     return hook(home, "prompt-submit", "UserPromptSubmit", cwd, session, prompt=WISH)
 
 
+def heard(home: Home, cwd: Path, session: str) -> str:
+    """The note, which a busy machine may bring only with a later prompt."""
+    return eventually(lambda: wish(home, cwd, session), "no prompt brings the note")
+
+
 def line(home: Home, given: bytes) -> str:
     done = subprocess.run(
         ["mash", "statusline"],
@@ -74,7 +80,8 @@ def line_in(home: Home, cwd: Path, session: str = "s-1") -> str:
 
 
 def test_the_ledger_tells_what_each_hook_gave_a_session(home: Home, shop: Path) -> None:
-    told = start(home, shop, "ledger-1"), wish(home, shop, "ledger-1"), wish(home, shop, "ledger-1")
+    begun = eventually(lambda: start(home, shop, "ledger-1"), "the session is told nothing")
+    told = begun, wish(home, shop, "ledger-1"), wish(home, shop, "ledger-1")
     home.move_clock(0.1)
     start(home, shop, "ledger-2")
     home.move_clock(0.1)
@@ -111,29 +118,29 @@ def test_a_session_that_is_not_known_or_not_named_plainly_is_an_error(
 
 
 def test_a_pause_silences_the_newest_session_of_the_folder_at_once(home: Home, shop: Path) -> None:
-    assert wish(home, shop, "p-1")
+    assert heard(home, shop, "p-1")
     home.move_clock(0.1)
-    assert wish(home, shop, "p-2")
+    assert heard(home, shop, "p-2")
     done = home.mash("pause", "--for", "2h", cwd=shop)
     assert done.code == 0, done
     assert done.out.startswith("Paused session p-2 of claude-code in ")
     assert wish(home, shop, "p-2") == ""
-    assert wish(home, shop, "p-1")
+    assert heard(home, shop, "p-1")
     assert "hooks in session p-2" in home.mash("status").out
     assert line_in(home, shop, "p-2").startswith("paused until ")
     assert not line_in(home, shop, "p-1").startswith("paused")
     home.move_clock(121)
-    assert wish(home, shop, "p-2")
+    assert heard(home, shop, "p-2")
     assert "hooks in session p-2" not in home.mash("status").out
 
 
 def test_a_folder_that_is_no_project_pauses_no_session_elsewhere(home: Home, shop: Path) -> None:
-    assert wish(home, shop, "elsewhere-1")
+    assert heard(home, shop, "elsewhere-1")
     refused = home.mash("pause", cwd=Path("/usr"))
     assert (refused.code, refused.out) == (1, "")
     assert "Name one: mash pause --session ID" in refused.err
     assert "elsewhere-1" in refused.err
-    assert wish(home, shop, "elsewhere-1")
+    assert heard(home, shop, "elsewhere-1")
     below = home.mash("pause", cwd=shop.parent)
     assert below.out.startswith("Paused session elsewhere-1 of ")
     here = home.mash("pause", "--off", cwd=Path("/usr")).out
@@ -152,14 +159,14 @@ def test_an_agents_shell_names_its_session_and_off_ends_the_pause(home: Home, sh
     assert home.mash("daemon", "restart").code == 0
     assert wish(home, shop, "q-1") == ""
     assert home.run("mash", "pause", "--off", env=own).out == "No longer paused: session q-1.\n"
-    assert wish(home, shop, "q-1")
+    assert heard(home, shop, "q-1")
     assert home.run("mash", "pause", "--off", env=own).out.startswith("Nothing is paused here.")
 
 
 def test_the_newest_session_is_named_so_wherever_it_ran(home: Home, shop: Path) -> None:
-    assert wish(home, shop, "n-1")
+    assert heard(home, shop, "n-1")
     home.move_clock(0.1)
-    assert wish(home, shop, "n-2")
+    assert heard(home, shop, "n-2")
     newest = ("--session", "newest")
     elsewhere = Path("/usr")
     assert home.mash("pause", *newest, cwd=elsewhere).out.startswith("Paused session n-2 of ")
@@ -179,7 +186,7 @@ def test_a_project_is_paused_for_all_its_sessions(home: Home, shop: Path, tmp_pa
     assert line_in(home, shop) == "paused"
     assert f"hooks in project {target[8:]}" in home.mash("status").out
     assert home.mash("pause", "--off", cwd=shop).code == 0
-    assert wish(home, shop, "r-2")
+    assert heard(home, shop, "r-2")
 
 
 @pytest.mark.parametrize(
