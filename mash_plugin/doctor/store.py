@@ -53,7 +53,7 @@ def check_store(machine: Machine) -> Iterator[Finding]:
 
 def _not_there(machine: Machine) -> Finding:
     """None was made yet; or a daemon that runs has it open still, and nobody else can find it."""
-    if not machine.served:
+    if "counts" not in machine.served:  # none runs, or it could not make one
         return Finding("store", "ok", "nothing is stored yet; it is made when the daemon starts")
     problem = machine.served.get("problem") or {}
     text = f"{machine.paths.store} is gone, though a daemon runs that keeps it"

@@ -21,5 +21,5 @@ def late_hooks(counts: Mapping[str, int]) -> str:
 def own_words(message: str) -> str:
     """The message without its advice to call this very command, or to retry a tool's call."""
     message = re.sub(r"[;,.]? ?(?:[Ss]ee|[Rr]un) `mash doctor`[^.]*", "", message)
-    message = re.sub(r"\.? ?Retry the same operation(?: ID)?\.?", "", message)
+    message = re.sub(r"(?:\.? ?R| and r)etry the same operation(?: ID)?\.?", "", message)
     return f"{message.rstrip(' .')}."

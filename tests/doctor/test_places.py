@@ -63,7 +63,8 @@ def test_a_place_where_nothing_can_be_made_is_named(
     assert list(places.check_writable(machine_at(tmp_path))) == []
     monkeypatch.setattr(os, "access", lambda path, _: path != str(home))
     (found,) = places.check_writable(machine_at(tmp_path))
-    assert (found.severity, found.next) == ("error", f"chmod u+rwx {home}")
+    assert (found.name, found.severity) == ("folder-not-writable", "error")
+    assert found.next == f"chmod u+rwx {home}"
 
 
 OWN_FILES = (
