@@ -29,6 +29,7 @@ FRESHNESS_WORDS = {
     "role_changed": "its message has another author now",
     "role_unknown": "its author is not known",
 }
+MINE = "the person"
 Json = dict[str, Any]
 
 
@@ -52,7 +53,7 @@ def record(record_id: str, node: str | None, as_json: bool) -> None:
     above: Json = {"evidence": []}
     for revision in whole["revisions"]:
         session = whole.get("sessions", {}).get(str(revision["revision"]))
-        rows += _revision_rows(revision, session, above, _person_of(whole["record"]))
+        rows += revision_rows(revision, session, above, person_of(whole["record"]))
         above = revision
     rows += [_link_row(link) for link in whole["links"]]
     print_table(rows)
@@ -97,9 +98,11 @@ def _owner(one: Json) -> str:
     return lines_of(f"{one['owner']}, node {one['node_id']}") + own
 
 
-def _person_of(one: Json) -> str:
+def person_of(one: Json) -> str:
     """Who is meant by "the person" in what a record rests on."""
-    return clean(one["owner"]) if "label" in one else "the person"
+    if "label" in one:
+        return clean(one["owner"])
+    return "its owner" if one.get("owner") and "node_id" not in one else MINE
 
 
 def _whole(start: str, page_of: Callable[..., Json]) -> Json:
@@ -138,7 +141,7 @@ def _copy_page(node_id: str, **request: object) -> Json:
         ) from None
 
 
-def _revision_rows(
+def revision_rows(
     revision: Json, session: str | None, above: Json, person: str
 ) -> Iterator[tuple[str, str]]:
     """One revision; evidence that the one above it has too stands there alone."""
@@ -153,7 +156,7 @@ def _revision_rows(
             body["statement"],
         ),
     )
-    if told := rewording(revision, "you" if person == "the person" else person):
+    if told := rewording(revision, "you" if person == MINE else person):
         yield "  wording", clean(told)
     is_same = revision["evidence"] == above["evidence"]
     if revision["evidence"] and is_same:

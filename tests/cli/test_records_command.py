@@ -5,6 +5,8 @@ import unicodedata
 
 import pytest
 
+from mash_plugin.cli.record_page import person_of, revision_rows
+from mash_plugin.records.terminal import THE_PERSON
 from tests.cli.test_chats_commands import SESSION
 from tests.setup.terminals import on_a_terminal
 from tests.support.homes import Home
@@ -158,3 +160,30 @@ def on_terminal(home: Home, command: list[str], *environment: str) -> str:
 def cells(line: str) -> int:
     """The columns that a line takes."""
     return sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in line)
+
+
+@pytest.mark.parametrize(
+    ("owned", "who"),
+    [
+        ({}, "you"),
+        ({"owner": "0f"}, "its owner"),
+        ({"owner": "anna", "node_id": "n"}, "you"),
+        ({"owner": "anna", "node_id": "n", "label": "from anna"}, "anna"),
+    ],
+)
+def test_a_rewording_is_told_of_whoever_the_record_belongs_to(
+    owned: dict[str, str], who: str
+) -> None:
+    cited = {"quote": "Typst!", "author": "person", "role": "user", "purpose": "endorsement"}
+    cited |= {"added_by": "revision", "status": "matching", "chat_id": "c", "message_id": "m"}
+    body = {"statement": "Typst.", "recorded_by": THE_PERSON, "review": "established"}
+    revision = {
+        "revision": 2,
+        "body": body | {"details": {"kind": "decision", "state": "accepted"}},
+        "recorded_at": 0,
+        "origin": "by the person at the terminal",
+        "evidence": [cited],
+        "confirmation_history": [],
+    }
+    rows = dict(revision_rows(revision, None, {"evidence": []}, person_of(owned)))
+    assert rows["  wording"].startswith(f"reworded by {who}: ")
