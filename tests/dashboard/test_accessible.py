@@ -1,13 +1,16 @@
 """axe-core finds nothing serious on any page, in light and in dark."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import Browser
 
-from tests.dashboard.conftest import Opener
+from tests.dashboard.conftest import Watched, key_of, opener
 from tests.dashboard.test_pages import PAGES, paths
 from tests.support.daemons import ROOT
+from tests.support.dashboards import Dashboard
 from tests.support.demo_memory import Demo
 
 AXE = Path(
@@ -20,11 +23,24 @@ RUN = """async (options) => (await axe.run(document, {resultTypes: ["violations"
 COLOURS = {"runOnly": {"type": "rule", "values": ["color-contrast"]}}
 
 
+@pytest.fixture(scope="module")
+def window(browser: Browser, dash: Dashboard, cookie: str) -> Iterator[Watched]:
+    """One for all pages: to open another for each takes three times as long."""
+    with opener(browser, dash.base, key_of(dash, cookie)) as open_page:
+        yield open_page(reduced_motion="reduce")
+
+
 @pytest.mark.parametrize("name", PAGES)
-def test_nothing_keeps_anybody_out(opened: Opener, demo: Demo, name: str) -> None:
-    page = opened(color_scheme="light", reduced_motion="reduce").go(paths(demo)[name])
+def test_nothing_keeps_anybody_out(window: Watched, demo: Demo, name: str) -> None:
+    assert faults_of(window, paths(demo)[name]) == []
+
+
+def faults_of(window: Watched, path: str) -> list[str]:
+    """What axe-core finds on a page with all of it unfolded, in light and in dark."""
+    window.page.emulate_media(color_scheme="light")
+    page = window.go(path)
     page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
     page.evaluate(AXE.read_text("utf-8"))
-    assert page.evaluate(RUN, {}) == []
+    found: list[str] = page.evaluate(RUN, {})
     page.emulate_media(color_scheme="dark")
-    assert page.evaluate(RUN, COLOURS) == []
+    return found + page.evaluate(RUN, COLOURS)

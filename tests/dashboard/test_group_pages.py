@@ -6,8 +6,8 @@ from contextlib import closing
 import pytest
 from playwright.sync_api import Browser, expect
 
-from tests.dashboard.conftest import Opener, key_of, opener
-from tests.dashboard.test_accessible import AXE, COLOURS, RUN
+from tests.dashboard.conftest import Opener, Watched, key_of, opener
+from tests.dashboard.test_accessible import faults_of
 from tests.support import group_demo
 from tests.support.dashboards import Dashboard, dashboard
 from tests.support.demo_memory import Demo, build, home
@@ -50,6 +50,13 @@ def key(running: Dashboard) -> str:
 def opened(browser: Browser, running: Dashboard, key: str) -> Iterator[Opener]:
     with opener(browser, running.base, key_of(running, key)) as found:
         yield found
+
+
+@pytest.fixture(scope="module")
+def window(browser: Browser, running: Dashboard, key: str) -> Iterator[Watched]:
+    """One for all pages that are only looked at."""
+    with opener(browser, running.base, key_of(running, key)) as open_page:
+        yield open_page(reduced_motion="reduce")
 
 
 PATHS = {
@@ -102,14 +109,9 @@ def test_a_published_record_is_shown_whole_with_its_quote(opened: Opener) -> Non
 
 
 @pytest.mark.parametrize("name", PATHS)
-def test_nothing_keeps_anybody_out(opened: Opener, name: str) -> None:
-    watched = opened(color_scheme="light", reduced_motion="reduce")
-    page = watched.go(PATHS[name])
-    page.evaluate(AXE.read_text("utf-8"))
-    assert page.evaluate(RUN, {}) == []
-    page.emulate_media(color_scheme="dark")
-    assert page.evaluate(RUN, COLOURS) == []
-    assert watched.leaks == []
+def test_nothing_keeps_anybody_out(window: Watched, name: str) -> None:
+    assert faults_of(window, PATHS[name]) == []
+    assert window.leaks == []
 
 
 @pytest.mark.parametrize("name", PATHS)

@@ -1,11 +1,12 @@
 """The pages in a real browser: filters, records, links to messages, keys, plots."""
 
 import re
+from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Browser, expect
 
-from tests.dashboard.conftest import Opener
+from tests.dashboard.conftest import Opener, Watched, key_of, opener
 from tests.support.dashboards import Dashboard
 from tests.support.demo_memory import Demo
 
@@ -121,6 +122,7 @@ def test_a_chat_leads_to_what_its_session_was_shown_and_back(opened: Opener) -> 
     page = opened().go("/chats/claude-code-s-again")
     page.get_by_role("link", name="What it was shown").click()
     expect(page.locator(".moment h3").first).to_be_visible()
+    page.wait_for_load_state()  # the script that listens to keys comes last
     for _ in range(2):
         page.keyboard.press("j")
     expect(page.locator("[data-row]").nth(1)).to_be_focused()
@@ -217,24 +219,29 @@ def test_the_timeline_strikes_through_what_was_replaced_and_counts_its_days(
     expect(page.get_by_role("heading", name="3 records saved in the last year")).to_be_visible()
 
 
+@pytest.fixture(scope="module")
+def small(browser: Browser, dash: Dashboard, cookie: str) -> Iterator[Watched]:
+    """A narrow window without scripts, for all pages that are only looked at."""
+    with opener(browser, dash.base, key_of(dash, cookie)) as open_page:
+        yield open_page(java_script_enabled=False, **NARROW)
+
+
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_fits_a_small_screen_says_everything_without_a_script_and_is_light(
-    opened: Opener, demo: Demo, dash: Dashboard, cookie: str, name: str
+    small: Watched, demo: Demo, dash: Dashboard, cookie: str, name: str
 ) -> None:
     path = paths(demo)[name]
-    watched = opened(java_script_enabled=False, **NARROW)
-    watched.go(path)
-    width = watched.page.locator("html").evaluate("one => one.scrollWidth")
-    assert width <= 320
-    nav = watched.page.get_by_role("navigation", name="Pages")
+    page = small.go(path)
+    assert page.locator("html").evaluate("one => one.scrollWidth") <= 320
+    nav = page.get_by_role("navigation", name="Pages")
     assert nav.evaluate("one => one.scrollWidth <= one.clientWidth"), "a page is out of sight"
-    expect(watched.page.get_by_role("heading", level=1)).to_have_count(1)
+    expect(page.get_by_role("heading", level=1)).to_have_count(1)
     weights = [
         len(dash.get(one, cookie=cookie).body)
         for one in (path, "/static/dash.css", "/static/dash.js", "/static/icon.svg")
     ]
     assert sum(weights) < 100_000
-    assert watched.leaks == []
+    assert small.leaks == []
     links = "all => all.map(one => new URL(one.getAttribute('href'), location).href)"
-    for href in watched.page.locator("a").evaluate_all(links):
+    for href in page.locator("a").evaluate_all(links):
         assert href.startswith(f"{dash.base}/"), href
