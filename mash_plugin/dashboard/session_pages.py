@@ -40,7 +40,8 @@ def sessions(place: Place, query: Mapping[str, str], _path: Mapping[str, Any]) -
     found = place.ask("view_sessions", request)
     path, shown = place.at("/sessions"), place.echoed(query)
     kept = {name: shown.get(name, "") for name in ("project", "record")}
-    following = found["next_offset"]
+    following, projects = found["next_offset"], _projects(found["projects"], kept, path)
+    chosen = [choice.label for choice in projects.choices if choice.is_on] if projects else []
     return render(
         "sessions.html",
         place,
@@ -51,9 +52,10 @@ def sessions(place: Place, query: Mapping[str, str], _path: Mapping[str, Any]) -
         last=start + len(found["sessions"]),
         record=found.get("record"),
         project=kept["project"],
+        project_name=chosen[0] if chosen else labels.short_name(kept["project"]),
         without_record=path + query_of({**kept, "record": None}),
         without_project=path + query_of({**kept, "project": None}),
-        projects=_projects(found["projects"], kept, path),
+        projects=projects,
         older=path + query_of({**kept, "n": str(following)}) if following else None,
         newest=path + query_of(kept) if start else None,
         link=session_link,

@@ -108,6 +108,8 @@ def test_a_session_tells_in_order_what_it_was_shown_and_with_which_prompt(
     listed = words_of(list_of(pages))
     assert "Then always use Qdrant. Claude Code acme/shop 1 record shown 1 earlier chat" in listed
     assert "reminded 1 time" in listed
+    assert "1–1 of 1 acme/shop ×" in words_of(list_of(pages, project=hooks.project))
+    assert "No session fits." in words_of(list_of(pages, project="/elsewhere"))
 
 
 @pytest.mark.spec("R-165")
