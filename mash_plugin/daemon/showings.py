@@ -26,6 +26,8 @@ LOOK_BACK = 400
 PROMPTS, LOOK_FAR_BACK = 1_000, 5_000
 """Of one session's chat: what came before is shown without the prompt that it came with."""
 PROMPT_CHARS = 300
+PLACES = 100
+"""Projects to choose from, those with the most sessions."""
 WRITTEN_AFTER_MS = 3_000
 """A prompt's hook runs before the prompt stands in the transcript."""
 Json = dict[str, Any]
@@ -50,8 +52,7 @@ def view_sessions(call: Call, request: Json) -> Json:
         "total": sum(places[place] for place in chosen),
         "projects": [
             {"project": place, "sessions": places[place], **telling.identity(place)}
-            for place in places
-            if place
+            for place in [place for place in places if place][:PLACES]
         ],
         "next_offset": start + limit if len(rows) > limit else None,
     }
