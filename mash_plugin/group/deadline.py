@@ -59,7 +59,6 @@ def within(
     seconds: float,
     work: Callable[[], T],
     *,
-    place: str = "The group's server",
     discard: Callable[[T], None] | None = None,
 ) -> T:
     """What `work` gives, or its error. Raises SharedUnavailable when it is not done in time.
@@ -70,8 +69,8 @@ def within(
     threading.Thread(target=doing.run, name="group-deadline", daemon=True).start()
     if not doing.wait(seconds):
         raise SharedUnavailable(
-            f"{place} did not answer within {seconds:g} s. Nothing was read in its place;"
-            " try again when it can be reached."
+            f"The group's server did not answer within {seconds:g} s. Nothing was read in its"
+            " place; try again when it can be reached."
         )
     return doing.result()
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from mash_plugin.daemon import hooks
+from mash_plugin.daemon.delivery import Delivery
 from mash_plugin.daemon.node import Node
 from mash_plugin.paths import find_paths
 from mash_plugin.records.model import Body, Evidence, Revision, Scope
@@ -160,3 +161,20 @@ def told(desk):
     desk.keep("Keep a.py small.")
     desk.chat("What is a.py for?", "old-1")
     return desk
+
+
+@pytest.fixture
+def lose(monkeypatch):
+    """Let the next answer be made and get lost, since its hook is gone; what it held."""
+    kept = hooks.answer
+
+    def lose_one(say, *arguments, **fields):
+        delivery = Delivery()
+        with monkeypatch.context() as patch:
+            patch.setattr(hooks, "answer", lambda *words: kept(*words, delivery))
+            text = say(*arguments, **fields)
+        delivery.fail()
+        delivery.end()
+        return text
+
+    return lose_one

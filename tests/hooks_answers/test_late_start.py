@@ -35,23 +35,6 @@ def prompt(desk):
     return say
 
 
-@pytest.fixture
-def lose(desk, monkeypatch):
-    """Let the answer to this be made, and its hook be gone."""
-    kept = hooks.answer
-
-    def lose_one(say, *arguments, **fields):
-        delivery = Delivery()
-        with monkeypatch.context() as patch:
-            patch.setattr(hooks, "answer", lambda *words: kept(*words, delivery))
-            text = say(*arguments, **fields)
-        delivery.fail()
-        delivery.end()
-        return text
-
-    return lose_one
-
-
 def whole(text):
     return "Kept in a.py." in text and "An earlier chat" in text and "Saving memory" in text
 

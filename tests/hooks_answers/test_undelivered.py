@@ -5,27 +5,9 @@ import json
 import pytest
 
 from mash_plugin.daemon import hooks
-from mash_plugin.daemon.delivery import Delivery
 from tests.hooks_answers.conftest import MINUTE
 
 LASTING = "From now on always run the linter before committing."
-
-
-@pytest.fixture
-def lose(desk, monkeypatch):
-    """Let the next answer be made and get lost; what it held."""
-    kept = hooks.answer
-
-    def lose_one(say, *arguments, **fields):
-        delivery = Delivery()
-        with monkeypatch.context() as patch:
-            patch.setattr(hooks, "answer", lambda *words: kept(*words, delivery))
-            text = say(*arguments, **fields)
-        delivery.fail()
-        delivery.end()
-        return text
-
-    return lose_one
 
 
 @pytest.mark.parametrize("source", ["startup", "clear", "fork", "compact"])
