@@ -106,9 +106,8 @@ def fake_python(folder: Path, body: str) -> Path:
     return file
 
 
-def test_a_python_without_venv_is_one_line_that_names_the_package(
-    home: Home, tmp_path: Path
-) -> None:
+@pytest.fixture
+def without_venv(tmp_path: Path) -> Path:
     without = tmp_path / "bin" / "python3"
     # It says of itself that it is the interpreter, and that it has no ensurepip.
     fake_python(
@@ -119,11 +118,23 @@ def test_a_python_without_venv_is_one_line_that_names_the_package(
 *) exec '{base_python()}' "$@" ;;
 esac""",
     )
-    done = run_install(ROOT, home, PYTHON=str(without))
+    return without
+
+
+def test_a_python_without_venv_is_one_line_that_names_the_package(
+    home: Home, without_venv: Path
+) -> None:
+    done = run_install(ROOT, home, PYTHON=str(without_venv))
     assert done.returncode == 1
     (line,) = done.stderr.splitlines()
     assert f"python{sys.version_info.major}.{sys.version_info.minor}-venv" in line
     assert not home.mash_home.exists()
+
+
+def test_its_help_needs_no_venv(home: Home, without_venv: Path) -> None:
+    done = run_install(ROOT, home, "--help", PYTHON=str(without_venv))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "--dry-run" in done.stdout
 
 
 def test_an_old_python_is_one_line_that_says_what_is_needed(home: Home, tmp_path: Path) -> None:
