@@ -33,7 +33,7 @@ WRITE_WORKERS = 16
 GROUP_WORKERS = 16
 """They wait for a network, so that nobody who reads what is here waits for them."""
 WRITING = frozenset(("record", "extract_records"))
-MOST_UNREAD = 16
+MOST_UNREAD = 64
 HOOK_LIFE_S = 2.0
 """A hook that has not ended by then has read its answer."""
 QUIET_S = 0.05
@@ -312,13 +312,18 @@ class DaemonServer:
     def _look_at_unread(self) -> None:
         """Find out which hooks ended, starved of time, before they read what was sent to them."""
         for connection in list(self._unread):
-            delivery = connection.unread
-            if connection.socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) and delivery:
-                delivery.fail()
-            elif time.monotonic() - connection.since < HOOK_LIFE_S:
-                continue
-            self._unread.remove(connection)
-            connection.socket.close()
+            if self._was_lost(connection) or time.monotonic() - connection.since >= HOOK_LIFE_S:
+                self._unread.remove(connection)
+                connection.socket.close()
+
+    @staticmethod
+    def _was_lost(connection: Connection) -> bool:
+        """Whether its hook has ended without reading the reply, which counts as not given then."""
+        delivery = connection.unread
+        if delivery is None or not connection.socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR):
+            return False
+        delivery.fail()
+        return True
 
     def _write(self, connection: Connection) -> None:
         try:
@@ -341,9 +346,11 @@ class DaemonServer:
             self._selector.unregister(connection.socket)
         self._connections.discard(connection)
         if connection.unread:
-            if len(self._unread) == MOST_UNREAD:
-                self._unread.popleft().socket.close()
             self._unread.append(connection)
+            if len(self._unread) > MOST_UNREAD:
+                oldest = self._unread.popleft()
+                self._was_lost(oldest)
+                oldest.socket.close()
         else:
             connection.socket.close()
         if connection.is_lease:
@@ -398,6 +405,7 @@ class DaemonServer:
                 waiting = [c for c in waiting if c.is_working or c.outgoing]
             if self._requests.load.connections == before and not waiting:
                 break
+        self._look_at_unread()  # what was not told, the next daemon must know of
         for connection in self._unread:
             connection.socket.close()
         self._selector.unregister(self._listener)

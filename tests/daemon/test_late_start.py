@@ -3,6 +3,7 @@
 import os
 import select
 import signal
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -63,6 +64,37 @@ def test_an_answer_that_the_hook_had_no_time_to_read_counts_as_not_told(place: P
         connection.sendall(frame)
         select.select([connection], [], [])
     assert made_up_once(place)
+
+
+def unread(place: Place, number: int) -> None:
+    """So many starts, answered at once, of which no hook had time to read its own."""
+    with ExitStack() as stack:
+        waiting = []
+        for session in range(number):
+            connection = connecting.connect(place.paths, 10.0)
+            assert connection is not None
+            waiting.append(stack.enter_context(connection))
+            start = event("SessionStart", source="startup", session_id=f"s-{session}")
+            connection.sendall(b"mash/1 hook session-start claude-code\n" + start)
+        for connection in waiting:
+            select.select([connection], [], [])
+
+
+def test_of_many_answers_at_once_that_no_hook_read_each_counts_as_not_told(place: Place) -> None:
+    place.start()
+    unread(place, 50)
+    place.hook("reminder-timer", event("Stop"))
+    assert place.call("status")["late_hooks"] == {"session-start": 50}
+
+
+def test_a_daemon_that_ends_leaves_word_of_a_start_that_no_hook_read(place: Place) -> None:
+    daemon = place.start()
+    unread(place, 1)
+    place.call("stop")
+    daemon.wait(10.0)
+    place.start()
+    body = event("UserPromptSubmit", prompt="Fix the failing test", session_id="s-0")
+    assert TOLD in eventually(lambda: place.hook("prompt-submit", body).out, "it is not told")
 
 
 @AGENTS
