@@ -10,6 +10,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from mash_plugin.file_opening import open_file
 from mash_plugin.wrapping import say
 
 PROGRAMS = ("mash", "meaning-memory")
@@ -101,7 +102,8 @@ def noted_folders(data: Path) -> list[Path]:
 def noted_links(data: Path) -> list[Path]:
     """The links that were noted; none where that cannot be read."""
     try:
-        links = json.loads((data / "envs" / "links.json").read_bytes())
+        with open(data / "envs" / "links.json", "rb", opener=open_file) as file:
+            links = json.load(file)
     except (OSError, ValueError):
         return []
     return [Path(link) for link in links if isinstance(link, str)]

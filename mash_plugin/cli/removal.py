@@ -23,6 +23,9 @@ MEMORY = ("records.db", "chats.db", "backups", "reviews", "group-copies", "setup
 GONE = "envs.gone"
 """The environments that are being removed."""
 
+RM = "/bin/rm"
+"""Not there on NixOS."""
+
 
 @dataclass(frozen=True, slots=True)
 class InAgent:
@@ -152,16 +155,20 @@ def _put_out_of_use(data: Path) -> None:
 def _remove_for_good(folder: Path) -> None:
     """In a process of its own, which goes on when the terminal is closed or ^C is typed."""
     if not folder.exists():
-        return
-    remover = subprocess.Popen(
-        ["/bin/rm", "-rf", "--", str(folder)],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
+        return None
+    try:
+        remover = subprocess.Popen(
+            [RM, "-rf", "--", str(folder)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+    except OSError:
+        return remove_files([folder])
     if remover.wait() != 0:
         raise InvalidArgument(f"{folder} cannot be removed; remove it by hand.")
+    return None
 
 
 def _not_removed(path: Path, error: OSError) -> InvalidArgument:

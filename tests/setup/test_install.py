@@ -202,6 +202,12 @@ def test_every_command_is_linked_and_noted_and_goes_again(tmp_path: Path) -> Non
     assert [link.name for link in command_links(paths)] == ["mash"]
 
 
+def test_a_pipe_in_place_of_the_note_of_links_keeps_nobody_waiting(tmp_path: Path) -> None:
+    (tmp_path / "envs").mkdir()
+    os.mkfifo(tmp_path / "envs/links.json")
+    assert links.noted_links(tmp_path) == []
+
+
 def test_a_version_without_a_command_gets_no_dangling_link(tmp_path: Path) -> None:
     places = installer.find_places({"MASH_HOME": str(tmp_path / "mash")})
     (places.data / "current/bin").mkdir(parents=True)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from mash_plugin.cli import removal
 from mash_plugin.cli.removal import remove_program
 from mash_plugin.errors import InvalidArgument
 from mash_plugin.paths import find_paths
@@ -123,6 +124,17 @@ def test_removing_the_program_is_told_before_and_after(home: Home) -> None:
     assert begun.startswith("Removing the program")
     assert ended == "Removed."
     assert not (home.mash_home / "data/envs").exists()
+
+
+def test_a_system_without_the_usual_rm_gets_rid_of_the_program_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths = find_paths({"MASH_HOME": str(tmp_path / "mash")})
+    (tmp_path / "mash/data/envs/1/bin").mkdir(parents=True)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setattr(removal, "RM", str(tmp_path / "no-rm"))
+    remove_program(paths)
+    assert not (tmp_path / "mash").exists()
 
 
 def test_what_cannot_be_removed_leaves_commands_that_work(
