@@ -7,6 +7,7 @@ import orjson
 
 from mash_plugin.cli.consent import refuse_in_session, require_yes
 from mash_plugin.cli.record_words import state_words
+from mash_plugin.cli.telling import tell
 from mash_plugin.errors import InvalidArgument
 from mash_plugin.render.text import clean, local_date, shorten
 from mash_plugin.wording import counted
@@ -67,55 +68,55 @@ def _is_gone(found: dict[str, Any]) -> bool:
 
 def _show(found: dict[str, Any]) -> None:
     if found["was_forgotten"]:
-        click.echo(f"{found['id']} was forgotten before.")
+        tell(f"{found['id']} was forgotten before.")
     for chat in found["chats"]:
         title = shorten(clean(chat["title"]), 70) or "(no title)"
-        click.echo(f"Chat     {chat['id']}  {title}  ({counted(chat['messages'], 'message')})")
+        tell(f"Chat     {chat['id']}  {title}  ({counted(chat['messages'], 'message')})")
     if not found["chats"]:
-        click.echo(f"Chat     {found['id']}  (not in the index)")
-    click.echo(f"Messages {found['messages']} to be removed")
+        tell(f"Chat     {found['id']}  (not in the index)")
+    tell(f"Messages {found['messages']} to be removed")
     if found["kept_messages"]:
         others = ", ".join(found["kept_with"][:5])
-        click.echo(
+        tell(
             f"         {found['kept_messages']} more stay: {others} holds them too; forget that"
             " chat as well to remove them"
         )
     if found["checkpoints"]:
-        click.echo(f"Reviews  {counted(found['checkpoints'], 'checkpoint')}")
+        tell(f"Reviews  {counted(found['checkpoints'], 'checkpoint')}")
     show_records(found["records"])
 
 
 def show_records(records: list[dict[str, Any]]) -> None:
     """List the records that go, the newest first."""
-    click.echo(f"Records  {len(records)} that cite it, in any revision or confirmation")
+    tell(f"Records  {len(records)} that cite it, in any revision or confirmation")
     for record in records[:SHOWN_RECORDS]:
         when = local_date(record["recorded_at"])
         kind = f"{record['kind']}, {state_words(record)}"
-        click.echo(f"    {when}  {kind}  ID {record['id']}")
-        click.echo(f"        {shorten(clean(record['statement']), STATEMENT_CHARS)}")
+        tell(f"    {when}  {kind}  ID {record['id']}")
+        tell(f"        {shorten(clean(record['statement']), STATEMENT_CHARS)}")
     if len(records) > SHOWN_RECORDS:
-        click.echo(f"    and {len(records) - SHOWN_RECORDS} more; --dry-run --json lists all")
+        tell(f"    and {len(records) - SHOWN_RECORDS} more; --dry-run --json lists all")
 
 
 def _tell(done: dict[str, Any]) -> None:
     told = f"{counted(done['messages'], 'message')}, {counted(len(done['records']), 'record')}"
-    click.echo(f"Forgot {done['id']}: {told}.")
+    tell(f"Forgot {done['id']}: {told}.")
     tell_left(done)
 
 
 def tell_left(done: dict[str, Any]) -> None:
     """Say where the words still are."""
     if not done["is_scrubbed"]:
-        click.echo(
+        tell(
             "The last bytes are overwritten as soon as no program reads the files; the daemon"
             " sees to it."
         )
     for path in done.get("transcripts", ()):
-        click.echo(f"The agent's own transcript stays where it is: {clean(path)}")
+        tell(f"The agent's own transcript stays where it is: {clean(path)}")
     if done["older_copies"]:
-        click.echo("Older copies still hold the text; `mash backup rewrite` removes it from them:")
+        tell("Older copies still hold the text; `mash backup rewrite` removes it from them:")
         for path in done["older_copies"]:
-            click.echo(f"    {clean(path)}")
+            tell(f"    {clean(path)}")
 
 
 def restore_line(chat_id: str) -> str:

@@ -8,6 +8,7 @@ import orjson
 
 from mash_plugin.cli.consent import refuse_in_session
 from mash_plugin.cli.forget import WAIT_S, ask_to_forget, show_records, tell_left
+from mash_plugin.cli.telling import tell
 from mash_plugin.errors import InvalidArgument
 from mash_plugin.render.text import clean, shorten
 from mash_plugin.wording import counted
@@ -54,7 +55,7 @@ def forget_project(
         click.echo(orjson.dumps(done).decode())
         return 0
     gone = f"{counted(len(done['chats']), 'chat')}, {counted(len(done['records']), 'record')}"
-    click.echo(f"Forgot {clean(done['project'])}: {gone}.")
+    tell(f"Forgot {clean(done['project'])}: {gone}.")
     tell_left(done)
     return 0
 
@@ -75,21 +76,21 @@ def _named(project: str) -> dict[str, str]:
 
 def _show(found: dict[str, Any], *, keep_records: bool) -> None:
     chats = found["chats"]
-    click.echo(f"Project  {clean(found['project'])}: {counted(len(chats), 'chat')}")
+    tell(f"Project  {clean(found['project'])}: {counted(len(chats), 'chat')}")
     for chat in chats[:SHOWN_CHATS]:
         title = shorten(clean(chat["title"]), 70) or "(no title)"
-        click.echo(f"    {chat['id']}  {title}  ({counted(chat['messages'], 'message')})")
+        tell(f"    {chat['id']}  {title}  ({counted(chat['messages'], 'message')})")
     if len(chats) > SHOWN_CHATS:
-        click.echo(f"    and {len(chats) - SHOWN_CHATS} more; --dry-run --json lists all")
-    click.echo(f"Messages {found['messages']} to be removed")
+        tell(f"    and {len(chats) - SHOWN_CHATS} more; --dry-run --json lists all")
+    tell(f"Messages {found['messages']} to be removed")
     if found["kept_messages"]:
         others = ", ".join(found["kept_with"][:5])
-        click.echo(f"         {found['kept_messages']} more stay: {others} holds them too")
+        tell(f"         {found['kept_messages']} more stay: {others} holds them too")
     if keep_records:
-        click.echo("Records  all stay, with the words that they cite")
+        tell("Records  all stay, with the words that they cite")
     else:
         show_records(found["records"])
     if found["unread"]:
-        click.echo(f"New chats there are not read ({clean(found['unread'])}).")
+        tell(f"New chats there are not read ({clean(found['unread'])}).")
     else:
-        click.echo("New chats there ARE read: a file .mash with `index = off` there ends that.")
+        tell("New chats there ARE read: a file .mash with `index = off` there ends that.")

@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from mash_plugin.cli.progress import Progress
+from mash_plugin.cli.telling import tell
 from mash_plugin.errors import Internal
 from mash_plugin.wording import counted
 
@@ -19,9 +20,9 @@ def index(restore_chat: str | None) -> None:
     if restore_chat is not None:
         from mash_plugin.cli.forget import restore_line
 
-        click.echo(restore_line(restore_chat))
+        tell(restore_line(restore_chat))
         return
-    click.echo(run_index())
+    tell(run_index())
 
 
 def run_index() -> str:

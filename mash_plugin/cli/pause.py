@@ -9,6 +9,7 @@ import orjson
 
 from mash_plugin.cli.asking import plain
 from mash_plugin.cli.moments import length_ms
+from mash_plugin.cli.telling import tell
 from mash_plugin.errors import InvalidArgument
 from mash_plugin.render.text import clean, local_date
 
@@ -73,7 +74,7 @@ def pause(
         click.echo(orjson.dumps(told).decode())
     else:
         for line in _ended(told) if off else _begun(told):
-            click.echo(clean(line))
+            tell(clean(line))
 
 
 def _chosen(candidates: list[dict[str, Any]]) -> str:
@@ -90,9 +91,9 @@ def _chosen(candidates: list[dict[str, Any]]) -> str:
             "No single session runs in this folder. Name one: mash pause --session ID. The newest:"
             f" {'; '.join(lines)}."
         )
-    click.echo("No single session runs in this folder. The newest:", err=True)
+    tell("No single session runs in this folder. The newest:", err=True)
     for number, line in enumerate(lines, 1):
-        click.echo(f"{number}  {clean(line)}", err=True)
+        tell(f"{number}  {clean(line)}", err=True)
     choice = click.IntRange(1, len(candidates))
     return str(
         candidates[click.prompt("Which one? (^C: none)", type=choice, err=True) - 1]["session_id"]

@@ -1,9 +1,11 @@
 """Texts on a narrow terminal: whole words, whole paths, whole commands."""
 
 import io
+import sys
 
 import pytest
 
+from mash_plugin.cli.forget import tell_left
 from mash_plugin.wrapping import fitted, say, wrapped
 
 WIDTH = 24
@@ -35,3 +37,14 @@ def test_only_a_terminal_gets_broken_lines(monkeypatch: pytest.MonkeyPatch) -> N
     shown = Terminal()
     say(text, shown)
     assert shown.getvalue() == "one two three four five\nsix seven eight\n"
+
+
+def test_what_forgetting_leaves_behind_is_told_within_the_width(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    monkeypatch.setattr(sys, "stdout", shown := Terminal())
+    tell_left({"is_scrubbed": False, "transcripts": ["/chats/1.jsonl"], "older_copies": ["/b.db"]})
+    lines = shown.getvalue().splitlines()
+    assert "    /b.db" in lines
+    assert max(map(len, lines)) <= 60
