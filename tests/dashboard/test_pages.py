@@ -117,6 +117,14 @@ def test_a_quote_leads_to_its_message_and_the_message_back_to_the_record(
     expect(page).to_have_url(re.compile(demo.ids["qdrant"]))
 
 
+def test_a_found_message_without_the_words_says_which_message_it_follows(
+    opened: Opener,
+) -> None:
+    found = opened().go("/chats?q=Which+vector+store").locator("li.row")
+    answer = found.filter(has_text="Three would do")
+    expect(answer).to_contain_text("found as it follows user: Which vector store")
+
+
 @pytest.mark.spec("R-165")
 def test_a_chat_leads_to_what_its_session_was_shown_and_back(opened: Opener) -> None:
     page = opened().go("/chats/claude-code-s-again")
