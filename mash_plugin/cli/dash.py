@@ -14,6 +14,7 @@ import click
 from mash_plugin.dashboard.address import TOKEN, listen
 from mash_plugin.errors import InvalidArgument
 from mash_plugin.paths import Paths, find_paths
+from mash_plugin.wording import counted
 
 if TYPE_CHECKING:
     from mash_plugin.dashboard.place import Place
@@ -118,7 +119,7 @@ def _export(paths: Paths, file: str, query: str, force: bool) -> int:
         click.echo(page, nl=False)
         return 0
     replace_file(Path(file), page.encode(), 0o600)
-    click.echo(f"Wrote {mask(file)}: {count} records, credentials masked.")
+    click.echo(f"Wrote {mask(file)}: {counted(count, 'record')}, credentials masked.")
     return 0
 
 

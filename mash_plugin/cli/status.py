@@ -9,10 +9,11 @@ import orjson
 from mash_plugin.agents.hosts import HOSTS
 from mash_plugin.cli.telling import tell
 from mash_plugin.config import OFF_WORDS
-from mash_plugin.doctor.words import edit_line, own_words
+from mash_plugin.doctor.words import edit_line, late_hooks, own_words
 from mash_plugin.errors import StoreDamaged
 from mash_plugin.paths import find_paths
 from mash_plugin.render.text import clean, local_date
+from mash_plugin.wording import counted
 
 SWITCH_NAMES = {
     "records": "records ([records] enabled)",
@@ -20,7 +21,8 @@ SWITCH_NAMES = {
     "recall": "records in hooks ([records] recall, MASH_RECORD_RECALL)",
     "file_recall": "hints at file reads ([recall] files, MASH_FILE_RECALL)",
 }
-COUNT_WORDS = {"candidates": "unconfirmed"}
+STANDINGS = {"established": "established", "candidates": "unconfirmed"}
+"""What is counted of the records; all else that is counted is named by its noun."""
 BYTES_PER_TOKEN = 4
 OFF_HERE = {
     "everything": "everything",
@@ -68,15 +70,13 @@ def _lines(body: dict[str, Any]) -> list[str]:
     counts = body.get("counts") or {}
     backup = body.get("last_backup_at")
     saved = f"last backup {local_date(backup)}" if backup else "no backup yet"
-    shown = ", ".join(f"{count} {COUNT_WORDS.get(name, name)}" for name, count in counts.items())
+    shown = ", ".join(_count_words(name, count) for name, count in counts.items())
     size = f"{body['store']['size_bytes'] / 1e6:.1f} MB"
     file = "is missing" if body["store"]["state"] == "missing" else size
     lines.append(f"Store: {shown or 'not open'}; records.db {file}, {saved}")
     lines.append(f"Places: data {places.get('data')}, settings {places.get('config')}")
     lines += _agent_lines(body.get("hooks") or [])
     if late := body.get("late_hooks"):
-        from mash_plugin.doctor.words import late_hooks
-
         lines.append(f"Late since yesterday: {late_hooks(late)} (`mash doctor` tells more)")
     if body.get("settings_problem"):
         edit = edit_line(places.get("config"))
@@ -87,6 +87,12 @@ def _lines(body: dict[str, Any]) -> list[str]:
     lines += [_pause_line(pause) for pause in body.get("paused", ())]
     where = " for all projects" if some else ""
     return [*lines, *some, f"Switched off{where}: {', '.join(off) or 'nothing'}"]
+
+
+def _count_words(name: str, count: int) -> str:
+    if name in STANDINGS:
+        return f"{count} {STANDINGS[name]}"
+    return counted(count, name.removesuffix("s"))
 
 
 def _with_next(message: str) -> str:

@@ -58,7 +58,7 @@ def check_index(machine: Machine) -> Iterator[Finding]:
         severity: Severity = "warning" if waiting >= BACKLOG_FILES else "note"
         yield Finding("index-backlog", severity, text, why, "mash index")
     else:
-        yield Finding("index", "ok", f"{chats} chats, none waits to be read")
+        yield Finding("index", "ok", f"{counted(chats, 'chat')}, none waits to be read")
 
 
 def check_unread(machine: Machine) -> Iterator[Finding]:

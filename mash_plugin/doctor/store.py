@@ -16,7 +16,7 @@ from mash_plugin.store.sqlite import Connection
 from mash_plugin.wording import counted
 
 SQL = load("doctor")
-COUNTED = {"records": "records", "revisions": "revisions of them", "evidence": "quotes"}
+COUNTED = {"records": "record", "revisions": "revision", "evidence": "quote"}
 ALL = "mash doctor --category store"
 NAMED = 5
 FUTURE_MS = 10 * 60 * 1000
@@ -79,7 +79,7 @@ def check_records(machine: Machine) -> Iterator[Finding]:
         text = f"the newest {checked} of {total} records are whole; `{ALL}` looks at all"
         yield Finding("records", "ok", text)
     else:
-        yield Finding("records", "ok", f"the checksums of all {total} records hold")
+        yield Finding("records", "ok", f"{counted(total, 'record')}, every checksum holds")
 
 
 def check_evidence(machine: Machine) -> Iterator[Finding]:
@@ -145,7 +145,7 @@ def _is_whole(db: Connection, record_id: str) -> bool:
 
 def _counts(machine: Machine) -> str:
     counts = machine.report.counts
-    named = [f"{counts[table]} {name}" for table, name in COUNTED.items() if table in counts]
+    named = [counted(counts[table], one) for table, one in COUNTED.items() if table in counts]
     return ", ".join(named)
 
 

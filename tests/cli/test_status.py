@@ -94,7 +94,7 @@ def test_a_store_that_is_gone_is_told_with_the_command_that_brings_it_back(told:
     doctor = json.loads(told.mash("doctor", "--json", "--category", "store").out)["findings"]
     assert [(one["name"], one["next"]) for one in doctor] == [("store-missing", line)]
     assert told.run("sh", "-c", line).code == 0
-    assert "1 records" in told.mash("status").out
+    assert "1 record," in told.mash("status").out
     assert told.mash("status").code == 0
 
 
