@@ -78,7 +78,10 @@ def isolate(program: Path, python: Path) -> None:
     _, _, code = program.read_bytes().partition(b"\n")
     if code.startswith(SHELL_LINE):  # a first line cannot name every path
         code = code.split(b"\n", 2)[2]
-    program.write_bytes(_first_lines(os.fsencode(python)) + code)
+    isolated = program.with_name(f".{program.name}.{os.getpid()}")
+    isolated.write_bytes(_first_lines(os.fsencode(python)) + code)
+    isolated.chmod(0o755)
+    isolated.replace(program)  # it may be started at this moment
 
 
 def _first_lines(python: bytes) -> bytes:

@@ -274,14 +274,20 @@ def build(environment: Path, root: Path, environ: Mapping[str, str]) -> None:
         run([*pip, "--disable-pip-version-check", str(root)], quiet)
         # Python 3.11 puts it there; its hook into `site` costs every start of Python 1 ms.
         run([python, "-I", "-m", "pip", "uninstall", "--quiet", "--yes", "setuptools"], quiet)
-        for name in PROGRAMS:
-            isolate(environment / "bin" / name, Path(python))
+        isolate_commands(environment)
         say("  Checking that it starts ...")
         run([str(environment / "bin" / "mash"), "--version"], quiet)
     except BaseException:
         shutil.rmtree(environment, ignore_errors=True)
         raise
     (environment / COMPLETE).touch()
+
+
+def isolate_commands(environment: Path) -> None:
+    """Let no variable bring the commands of an environment other modules."""
+    for program in (environment / "bin" / name for name in PROGRAMS):
+        if program.exists():  # a former version may have no such command
+            isolate(program, environment / "bin" / "python")
 
 
 def brings_driver(environment: Path) -> bool:

@@ -156,6 +156,7 @@ def _finish(paths: Paths) -> int:
     from mash_plugin.cli.wizard.plan import Plan
     from mash_plugin.cli.wizard.steps import installs, replace_other_daemon
 
+    installer.isolate_commands(_current(paths))  # a wheel is installed by the former version
     replace_other_daemon(paths)
     client.call("ping", {}, paths=paths)
     rendered = render(source_folder(), launch_of(paths))

@@ -212,6 +212,7 @@ def test_a_version_without_a_command_gets_no_dangling_link(tmp_path: Path) -> No
     places = installer.find_places({"MASH_HOME": str(tmp_path / "mash")})
     (places.data / "current/bin").mkdir(parents=True)
     (places.data / "current/bin/mash").touch()
+    installer.isolate_commands(places.data / "current")
     assert [link.name for link in links.link_commands(tmp_path / "bin", places.data)] == ["mash"]
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import apsw
 import pytest
 
+from mash_plugin.command_links import PROGRAMS
 from tests.setup.settled import settle
 from tests.support.homes import Home, clients_folder
 from tests.support.installation import Installation
@@ -105,6 +106,17 @@ def test_a_mash_that_was_not_installed_by_the_script_says_so(tmp_path: Path) -> 
 
 
 @pytest.mark.spec("R-153")
+def test_commands_that_a_former_version_installed_start_isolated_too(
+    installed: Installation, wheels: dict[str, Path]
+) -> None:
+    commands = [installed.current / "bin" / name for name in PROGRAMS]
+    for command in commands:
+        command.write_bytes(command.read_bytes().replace(b" -I", b"", 1))
+    done = installed.mash("upgrade", str(wheels[VERSIONS[0]]))
+    assert done.code == 0, done
+    assert [b" -I\n" in command.read_bytes() for command in commands] == [True, True]
+
+
 def test_a_newer_version_takes_over_while_agents_run_on_and_hooks_stay_trusted(
     installed: Installation, wheels: dict[str, Path]
 ) -> None:
