@@ -14,6 +14,8 @@ TOOLS = (
     *(RECORD, RECALL, GET_RECORD, LIST_RECORDS, FIND_MATCHES),
     *(GET_CHECKPOINT, EXTRACT, SEARCH_CHATS, GET_CHAT, LIST_CHATS),
 )
+WRITING = frozenset((RECORD, EXTRACT))
+"""The tools that save. To ask for a checkpoint may refresh the index of a chat, but saves nothing."""
 SKILLS = ("remember", "recall", "forget", "review-chat")
 
 NEWEST = "newest"

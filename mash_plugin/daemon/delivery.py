@@ -1,7 +1,14 @@
 """Whether the answer to a hook arrived, and what is taken back where it did not."""
 
+import _socket as socket  # see lifecycle
+import math
+from collections import deque
 from collections.abc import Callable
+from typing import NamedTuple
 
+MOST_UNREAD = 64
+HOOK_LIFE_S = 2.0
+"""A hook that has not ended by then has read its answer."""
 Undo = list[Callable[[], None]]
 """What takes back that something was shown, should the answer never arrive."""
 
@@ -29,3 +36,46 @@ class Delivery:
         """Tell those who wait for it."""
         while self.whenever:
             self.whenever.pop()()
+
+
+class Unread:
+    """Owns the sockets of hooks that were answered and may not have read it.
+
+    The kernel tells of a hook that ended, starved of time, before it did.
+    """
+
+    def __init__(self) -> None:
+        self._sent: deque[_Sent] = deque()
+
+    def keep(self, to: socket.socket, since: float, delivery: Delivery) -> None:
+        """Take over a socket whose answer was ready at `since`, of `time.monotonic()`."""
+        self._sent.append(_Sent(to, since, delivery))
+        if len(self._sent) > MOST_UNREAD:
+            oldest = self._sent.popleft()
+            _was_lost(oldest)
+            oldest.to.close()
+
+    def look(self, now: float) -> None:
+        """Find out which hooks ended without reading; let go of those, and of the older ones."""
+        for sent in list(self._sent):
+            if _was_lost(sent) or now - sent.since >= HOOK_LIFE_S:
+                self._sent.remove(sent)
+                sent.to.close()
+
+    def close(self) -> None:
+        """The same once more, and let go of all."""
+        self.look(math.inf)
+
+
+class _Sent(NamedTuple):
+    to: socket.socket
+    since: float
+    delivery: Delivery
+
+
+def _was_lost(sent: _Sent) -> bool:
+    """Whether its hook has ended without reading the answer, which counts as not given then."""
+    if not sent.to.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR):
+        return False
+    sent.delivery.fail()
+    return True

@@ -13,17 +13,13 @@ from typing import NamedTuple
 
 from mash_plugin import wire
 from mash_plugin.daemon import lifecycle
-from mash_plugin.daemon.delivery import Delivery
-from mash_plugin.daemon.frames import (
-    Frame,
-    HookFrame,
-    Incoming,
-    Refused,
-    ToolFrame,
-)
+from mash_plugin.daemon.connection import Connection
+from mash_plugin.daemon.delivery import Delivery, Unread
+from mash_plugin.daemon.frames import Frame, HookFrame, Refused, ToolFrame
 from mash_plugin.daemon.lifecycle import Identity, Lock
 from mash_plugin.daemon.pool import Pool
 from mash_plugin.daemon.requests import Requests
+from mash_plugin.wording import WRITING
 
 CHUNK = 1 << 16
 HOOK_WORKERS = 4
@@ -32,10 +28,6 @@ WRITE_WORKERS = 16
 """Most of them sleep: a citation waits up to two seconds for words that the host writes late."""
 GROUP_WORKERS = 16
 """They wait for a network, so that nobody who reads what is here waits for them."""
-WRITING = frozenset(("record", "extract_records"))
-MOST_UNREAD = 64
-HOOK_LIFE_S = 2.0
-"""A hook that has not ended by then has read its answer."""
 QUIET_S = 0.05
 LAST_WORDS_S = 0.5
 LAST_WORK_S = 5.0
@@ -51,36 +43,6 @@ class Limits(NamedTuple):
     idle_s: float = 30 * 60
     tick_s: float = 60.0
     """How often the daemon looks whether its socket and its lock are still its own."""
-
-
-class Connection:
-    """One client."""
-
-    def __init__(self, accepted: socket.socket, since: float) -> None:
-        self.socket = accepted
-        self.since = since
-        """When it connected, or when its reply was ready."""
-        self.incoming = Incoming()
-        self.outgoing = b""
-        self.is_working = False
-        self.is_lease = False
-        self.has_left = False
-        """Whether it was gone before its reply, which the loop finds out once more."""
-        self.unread: Delivery | None = None
-        """The way of a reply that was sent, but perhaps never read."""
-
-    def say(self, reply: bytes) -> bytes:
-        """Send what goes out at once, from the thread that made it; returns the rest."""
-        try:
-            if reply:
-                reply = reply[self.socket.send(reply) :]
-            if not reply:
-                self.socket.shutdown(socket.SHUT_WR)
-        except (BrokenPipeError, ConnectionResetError):
-            self.has_left = bool(reply)
-        except OSError:
-            return reply  # a full buffer: the loop sends the rest
-        return reply
 
 
 class DaemonServer:
@@ -105,8 +67,7 @@ class DaemonServer:
         self._group_pool = Pool("group", GROUP_WORKERS)
         self._connections: set[Connection] = set()
         self._done: deque[tuple[Connection, bytes]] = deque()
-        self._unread: deque[Connection] = deque()
-        """Answered hooks that may not have read it: the kernel tells when they have ended."""
+        self._unread = Unread()
         self._reason: str | None = None
         self._spare: int | None = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
         self._paused_until: float | None = None
@@ -244,7 +205,7 @@ class DaemonServer:
     def _take(self, connection: Connection, frame: Frame) -> None:
         match frame:
             case HookFrame():
-                self._look_at_unread()
+                self._unread.look(time.monotonic())
                 self._answer_hook(connection, frame)
             case ToolFrame():
                 pool = self._write_pool if frame.method in WRITING else self._read_pool
@@ -309,22 +270,6 @@ class DaemonServer:
 
         pool.submit(job)
 
-    def _look_at_unread(self) -> None:
-        """Find out which hooks ended, starved of time, before they read what was sent to them."""
-        for connection in list(self._unread):
-            if self._was_lost(connection) or time.monotonic() - connection.since >= HOOK_LIFE_S:
-                self._unread.remove(connection)
-                connection.socket.close()
-
-    @staticmethod
-    def _was_lost(connection: Connection) -> bool:
-        """Whether its hook has ended without reading the reply, which counts as not given then."""
-        delivery = connection.unread
-        if delivery is None or not connection.socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR):
-            return False
-        delivery.fail()
-        return True
-
     def _write(self, connection: Connection) -> None:
         try:
             sent = connection.socket.send(connection.outgoing) if connection.outgoing else 0
@@ -346,11 +291,7 @@ class DaemonServer:
             self._selector.unregister(connection.socket)
         self._connections.discard(connection)
         if connection.unread:
-            self._unread.append(connection)
-            if len(self._unread) > MOST_UNREAD:
-                oldest = self._unread.popleft()
-                self._was_lost(oldest)
-                oldest.socket.close()
+            self._unread.keep(connection.socket, connection.since, connection.unread)
         else:
             connection.socket.close()
         if connection.is_lease:
@@ -405,9 +346,7 @@ class DaemonServer:
                 waiting = [c for c in waiting if c.is_working or c.outgoing]
             if self._requests.load.connections == before and not waiting:
                 break
-        self._look_at_unread()  # what was not told, the next daemon must know of
-        for connection in self._unread:
-            connection.socket.close()
+        self._unread.close()  # what was not told, the next daemon must know of
         self._selector.unregister(self._listener)
         self._listener.close()
         for pool in (self._hook_pool, self._read_pool, self._write_pool, self._group_pool):

@@ -7,10 +7,9 @@ from pydantic import BaseModel
 from mash_plugin.protocol.requests import REQUESTS
 from mash_plugin.protocol.results import RESULTS
 from mash_plugin.protocol.texts import DESCRIPTIONS, TITLES
+from mash_plugin.wording import WRITING
 
 Schema = dict[str, Any]
-WRITING = frozenset(("record", "extract_records"))
-"""Asking for a checkpoint may refresh the index of a chat; no record or checkpoint changes."""
 ERROR: Schema = {
     "type": "object",
     "description": "Instead of the other fields, when the call failed.",
