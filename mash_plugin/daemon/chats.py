@@ -10,7 +10,7 @@ from mash_plugin.memory.call import Call
 from mash_plugin.memory.denied import Denied, refuse_source
 from mash_plugin.memory.masking import Masking, masking
 from mash_plugin.memory.scopes import scope_of
-from mash_plugin.records.budget import page, size_of
+from mash_plugin.records.budget import PAGE_BYTES, page, size_of
 from mash_plugin.records.model import Scope
 
 CHAT_FIELDS = (
@@ -27,7 +27,6 @@ CHAT_FIELDS = (
 MESSAGE_FIELDS = ("id", "role", "author", "text", "sent_at")
 FREE_TEXTS = frozenset({"text", "title"})
 """Masked before they are cut: half a credential is not recognised."""
-PAGE_BYTES = 32_768
 TEXT_CHARS, TEXT_BYTES = 8_000, 24_100
 """A longer message is cut in a page, and says so."""
 TITLE_BYTES = PLACE_BYTES = 1_024

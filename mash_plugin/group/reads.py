@@ -16,9 +16,8 @@ from mash_plugin.memory.call import Call
 from mash_plugin.memory.denied import Denied
 from mash_plugin.memory.items import status_of_head
 from mash_plugin.memory.masking import masking
-from mash_plugin.memory.reading import PAGE_BYTES
 from mash_plugin.memory.scopes import scope_of
-from mash_plugin.records.budget import size_of
+from mash_plugin.records.budget import PAGE_BYTES, size_of
 from mash_plugin.records.model import LIVE_STATES, RETIRED_STATES, Scope
 from mash_plugin.store.queries import load
 

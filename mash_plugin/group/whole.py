@@ -25,12 +25,11 @@ from mash_plugin.memory.reading import (
     LINK_BYTES,
     LINKS,
     MAX_NUMBER,
-    PAGE_BYTES,
     REVISIONS,
     page_of_record,
     revision_json,
 )
-from mash_plugin.records.budget import page, size_of
+from mash_plugin.records.budget import PAGE_BYTES, page, size_of
 from mash_plugin.records.lifecycle import is_in_force
 from mash_plugin.records.model import Evidence
 

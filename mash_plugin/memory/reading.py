@@ -14,7 +14,7 @@ from mash_plugin.memory.heads import (
 from mash_plugin.memory.items import is_head_in_force, kind_fields, status_of_head
 from mash_plugin.memory.masking import Masking, masking
 from mash_plugin.memory.scopes import scope_of
-from mash_plugin.records.budget import page, size_of
+from mash_plugin.records.budget import PAGE_BYTES, page, size_of
 from mash_plugin.records.model import Revision, Scope
 from mash_plugin.store.records import (
     Head,
@@ -29,7 +29,6 @@ from mash_plugin.store.records import (
 )
 from mash_plugin.store.sqlite import Connection
 
-PAGE_BYTES = 32_768
 LINK_BYTES = 12_288
 """What the links may take of a page of the history."""
 REVISIONS, LINKS = 8, 128

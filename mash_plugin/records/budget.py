@@ -8,6 +8,8 @@ from mash_plugin.compact_json import compact_json
 
 Source = TypeVar("Source")
 Item = dict[str, Any]
+PAGE_BYTES = 32_768
+"""What a tool gives on one page at most."""
 Outcome = Literal["shown", "limit", "budget", "suspicious", "damaged"]
 """What becomes of a record: in the packet, no place left, too long, or not to be shown."""
 
