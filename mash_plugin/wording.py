@@ -15,7 +15,7 @@ TOOLS = (
     *(GET_CHECKPOINT, EXTRACT, SEARCH_CHATS, GET_CHAT, LIST_CHATS),
 )
 WRITING = frozenset((RECORD, EXTRACT))
-"""The tools that save. To ask for a checkpoint may refresh the index of a chat, but saves nothing."""
+"""The tools that save; one that asks for a checkpoint may only refresh the index of a chat."""
 SKILLS = ("remember", "recall", "forget", "review-chat")
 
 NEWEST = "newest"
