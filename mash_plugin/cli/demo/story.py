@@ -39,6 +39,8 @@ def _decide(place: DemoPlace, session: ClaudeSession) -> str:
     _chapter(1, "In Claude Code somebody types:")
     prompt = f"{DECISION} {RULE}"
     _quote(prompt)
+    # As every session does: a prompt without a start before it would bring that start's context too.
+    place.hook("session-start", "claude-code", {**session.event, "source": "startup"})
     session.person_types(prompt)
     tell()
     tell("mash puts a note beside that prompt, since it reads like something lasting:")
