@@ -39,7 +39,7 @@ def _decide(place: DemoPlace, session: ClaudeSession) -> str:
     _chapter(1, "In Claude Code somebody types:")
     prompt = f"{DECISION} {RULE}"
     _quote(prompt)
-    # As every session does: a prompt without a start before it would bring that start's context too.
+    # As every session does: a prompt without it would bring that start's context too.
     place.hook("session-start", "claude-code", {**session.event, "source": "startup"})
     session.person_types(prompt)
     tell()
