@@ -116,8 +116,8 @@ def agent_option(
 @click.option(
     "--verbose",
     is_flag=True,
-    help="Tell on standard error how many key lines were dropped as a credential or a person's"
-    " words, and what else was left out.",
+    help="Tell on standard error how many key lines were dropped (a credential, a person's words,"
+    " private, over 1,000 characters), and what else was left out.",
 )
 @quiet
 @places

@@ -6,7 +6,7 @@ further than the result can change: later lines outrank earlier ones, and decisi
 
 from collections.abc import Callable, Iterator, Sequence
 
-from mash_plugin.privacy.spans import split_private
+from mash_plugin.privacy.spans import private_lines
 from mash_plugin.throughline import key_lines
 from mash_plugin.throughline.artifacts import MOST_KEY_LINES, KeyLine
 from mash_plugin.throughline.spoken_secrets import secret_kind
@@ -25,6 +25,8 @@ DECISION = "decision"
 
 Said = tuple[int, str, object]
 """A message of the agent: its number, its text, its time as written."""
+Found = tuple[KeyLine, bool]
+"""A key line, and whether it may be kept as it stands: not private, and not too long."""
 
 
 class Candidates:
@@ -49,7 +51,7 @@ class Candidates:
     ) -> tuple[tuple[KeyLine, ...], int, int]:
         """The lines to keep, how many were dropped, and how many more there are at least.
 
-        Credentials are dropped, and a person's words.
+        Credentials are dropped, what is private or too long, and a person's words.
         """
         self._judge()
         ranked = list(_distinct([*self._decisions, *self._others][:MOST_CANDIDATES]))
@@ -73,11 +75,11 @@ class Candidates:
             later = self._take(self._others_in(said))
             self._others = [*later, *self._others][:MOST_CANDIDATES]
 
-    def _take(self, found: Iterator[KeyLine]) -> list[KeyLine]:
+    def _take(self, found: Iterator[Found]) -> list[KeyLine]:
         """The first of these that hold nothing secret, as many as can matter."""
         taken: list[KeyLine] = []
-        for line in found:
-            if secret_kind(line.text) is not None or split_private(line.text)[0] != line.text:
+        for line, is_fit in found:
+            if not is_fit or secret_kind(line.text) is not None:
                 self._dropped += 1
                 continue
             taken.append(line)
@@ -85,12 +87,12 @@ class Candidates:
                 break
         return taken
 
-    def _decisions_in(self, said: list[Said]) -> Iterator[KeyLine]:
+    def _decisions_in(self, said: list[Said]) -> Iterator[Found]:
         may_hold = key_lines.may_hold_decision
         for message in _those_that(may_hold, said):
             yield from _lines_of(message, may_hold, is_decision=True)
 
-    def _others_in(self, said: list[Said]) -> Iterator[KeyLine]:
+    def _others_in(self, said: list[Said]) -> Iterator[Found]:
         may_hold = key_lines.may_hold_key_line
         for message in _those_that(may_hold, said):
             yield from _lines_of(message, may_hold, is_decision=False)
@@ -108,17 +110,23 @@ def _those_that(may_hold: Callable[[str], bool], said: list[Said]) -> Iterator[S
 
 def _lines_of(
     message: Said, may_hold: Callable[[str], bool], *, is_decision: bool
-) -> Iterator[KeyLine]:
-    """The key lines of a message that are, or are not, decisions; the last one first."""
+) -> Iterator[Found]:
+    """The key lines of a message that are, or are not, decisions; the last one first.
+
+    A span that is private may begin and end on other lines than those that it hides.
+    """
     number, text, stamp = message
-    for place, line in reversed(list(key_lines.eligible_lines(text))):
-        if line != text and not may_hold(line):
+    hidden = private_lines(text)
+    for place, line in reversed(list(key_lines.eligible_lines(text, longest=None))):
+        start = line[: key_lines.LONGEST]
+        if line != text and not may_hold(start):
             continue
-        category = key_lines.category_of(line)
+        category = key_lines.category_of(start)
         if category is not None and (category == DECISION) is is_decision:
             at = time_of(stamp)
             event_at = None if at is None else int(at.timestamp() * 1000)
-            yield KeyLine(number, place, category, line, event_at)
+            is_fit = place not in hidden and len(line) <= key_lines.LONGEST
+            yield KeyLine(number, place, category, start, event_at), is_fit
 
 
 def _distinct(lines: list[KeyLine]) -> Iterator[KeyLine]:

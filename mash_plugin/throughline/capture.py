@@ -29,7 +29,7 @@ class Captured(NamedTuple):
     known: int
     malformed: int
     dropped: int
-    """Key lines left out because they look like a credential or repeat a person."""
+    """Key lines left out: like a credential, a person's words, private or too long."""
     fault: str = ""
     """Why nothing of the transcript could be used."""
     notes: tuple[str, ...] = ()

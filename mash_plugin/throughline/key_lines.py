@@ -39,7 +39,7 @@ class Found(NamedTuple):
     rules: tuple[str, ...]
 
 
-def eligible_lines(text: str) -> Iterator[tuple[int, str]]:
+def eligible_lines(text: str, *, longest: int | None = LONGEST) -> Iterator[tuple[int, str]]:
     """The lines of a message that stand in no fence or quotation, by number and as written."""
     fence = ""
     for number, line in enumerate(text.splitlines()):
@@ -52,7 +52,8 @@ def eligible_lines(text: str) -> Iterator[tuple[int, str]]:
                 fence = ""
             continue
         is_quotation = stripped[:1] in (">", "＞")
-        if stripped and not fence and not is_quotation and len(stripped) <= LONGEST:
+        is_short = longest is None or len(stripped) <= longest
+        if stripped and not fence and not is_quotation and is_short:
             yield number, stripped
 
 

@@ -1,11 +1,13 @@
 """One reading of a transcript: what is counted, and the lines that may be kept."""
 
 import gc
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from datetime import datetime
 from typing import Any, BinaryIO, NamedTuple
 
+from mash_plugin.privacy.spans import split_private
 from mash_plugin.throughline.artifacts import KeyLine, Span
 from mash_plugin.throughline.candidates import Candidates
 from mash_plugin.throughline.persons_words import PersonsWords
@@ -17,6 +19,12 @@ from mash_plugin.throughline.transcript import (
     time_of,
 )
 
+_CODES = (
+    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b\n\r]*(?:\x07|\x1b\\)"
+    r"|\x1b[()][0-9A-Z]|[\x00\x1b\x9b]"
+)
+"""Colours and the like, which a program meant for a terminal; none of it ends a line."""
+
 
 class Session(NamedTuple):
     """What a transcript holds, without any text but that of the agent's key lines."""
@@ -27,7 +35,7 @@ class Session(NamedTuple):
     span: Span
     key_lines: tuple[KeyLine, ...]
     dropped: int
-    """Key lines left out because they look like a credential or repeat a person."""
+    """Key lines left out: like a credential, a person's words, private or too long."""
     others: int = 0
     """Key lines that no place was left for; at least so many."""
     of_unknown_role: int = 0
@@ -69,11 +77,14 @@ class _Reading:
         """Take in the messages that come next."""
         said, typed, stamps = [], [], []
         for number, (author, text, stamp) in enumerate(messages, self.messages):
+            text = without_control_codes(text)
             if author == "agent":
                 said.append((number, text, stamp))
             elif author != "machine":
                 typed.append(text)
                 self.of_unknown_role += author == "unknown"
+            if author != "machine":
+                typed += split_private(text)[1]  # repeated outside it is private, too
             if stamp is not None:
                 stamps.append(stamp)
         self.messages += len(messages)
@@ -116,6 +127,13 @@ class _Reading:
             first, last = min(ends), max(ends)
             self.first = first if self.first is None else min(first, self.first)
             self.last = last if self.last is None else max(last, self.last)
+
+
+def without_control_codes(text: str) -> str:
+    """The text without colour codes and NUL, which would hide a key line or keep it out."""
+    if "\x1b" in text or "\0" in text or "\x9b" in text:
+        return re.sub(_CODES, "", text)
+    return text
 
 
 def _ms(moment: datetime | None) -> int | None:
