@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
-from mash_plugin.store.connect import limited
+from mash_plugin.store.connection import limited
 
 T = TypeVar("T")
 

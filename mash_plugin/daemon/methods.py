@@ -12,7 +12,7 @@ from mash_plugin.daemon.frames import ToolFrame, text_of
 from mash_plugin.daemon.log import place_of
 from mash_plugin.daemon.requests import Requests
 from mash_plugin.errors import Internal, InvalidArgument, MashError
-from mash_plugin.store.connect import limited
+from mash_plugin.store.connection import limited
 from mash_plugin.store.failpoint import failpoint
 
 if TYPE_CHECKING:

@@ -10,19 +10,13 @@ import apsw
 
 from mash_plugin.errors import DiskFull, MashError, ReadOnly, StoreBusy
 from mash_plugin.store import reserve
-from mash_plugin.store.connect import (
-    BUSY_MS,
-    connect,
-    connect_exclusive,
-    connect_frozen,
-)
-from mash_plugin.store.connect import Connection as Connection
-from mash_plugin.store.connect import Params as Params
-from mash_plugin.store.connect import Row as Row
+from mash_plugin.store.connect import BUSY_MS, connect, connect_exclusive, connect_frozen
+from mash_plugin.store.connection import Connection as Connection
+from mash_plugin.store.connection import Params as Params
+from mash_plugin.store.connection import Row as Row
 from mash_plugin.store.failpoint import failpoint
 from mash_plugin.store.faults import disk_message, is_fatal, lost, translated
 from mash_plugin.store.mark import Mark
-from mash_plugin.store.unsaved import is_undone
 
 Durability = Literal["FULL", "NORMAL"]
 Access = Literal["create", "existing", "exclusive", "frozen"]
@@ -318,6 +312,8 @@ class Database:
             self._roll_back()
             raise
         except DiskFull as error:
+            from mash_plugin.store.unsaved import is_undone  # no other COMMIT needs it
+
             self._roll_back()
             if is_undone(self._writer.raw, self._frames):
                 raise

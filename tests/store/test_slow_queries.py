@@ -7,8 +7,8 @@ import time
 import pytest
 
 from mash_plugin.errors import StoreBusy
-from mash_plugin.store import connect
-from mash_plugin.store.connect import limited
+from mash_plugin.store import connection
+from mash_plugin.store.connection import limited
 from mash_plugin.store.sqlite import Database
 
 ENDLESS = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT x FROM n"
@@ -18,7 +18,7 @@ MANY = ENDLESS.replace("SELECT x FROM n", "SELECT max(x) FROM (SELECT x FROM n L
 
 @pytest.fixture
 def short_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connect, "QUERY_S", 0.05)
+    monkeypatch.setattr(connection, "QUERY_S", 0.05)
 
 
 @pytest.mark.usefixtures("short_limit")
@@ -54,7 +54,7 @@ def test_only_requests_are_in_a_hurry(database: Database, monkeypatch: pytest.Mo
         with database.reading() as db:
             assert db.one(MANY) == (300_000,)
 
-    monkeypatch.setattr(connect, "QUERY_S", -1.0)
+    monkeypatch.setattr(connection, "QUERY_S", -1.0)
     count()
     with pytest.raises(StoreBusy), limited():
         count()
@@ -65,7 +65,7 @@ def test_only_requests_are_in_a_hurry(database: Database, monkeypatch: pytest.Mo
 def test_rows_that_come_in_time_may_be_many(database: Database) -> None:
     with limited(), database.reading() as db:
         rows = db.each(ENDLESS)
-        end = time.monotonic() + 3 * connect.QUERY_S
+        end = time.monotonic() + 3 * connection.QUERY_S
         while time.monotonic() < end:
             next(rows)
 

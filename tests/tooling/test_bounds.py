@@ -21,7 +21,7 @@ BOUNDED_BY_HAND = {
     "daemon/hook_parts.py": {"_records_lane", "_chats_lane", "_elsewhere_lane"},
     "daemon/start.py": {"_held"},  # the one server
     "memory/browse.py": {"_counted"},  # COUNTED_KEPT
-    "store/connect.py": {"_this_thread"},
+    "store/connection.py": {"_this_thread"},
     "store/queries.py": {"_loaded"},  # files of ours
     "tokens.py": {"_MEMO"},  # MEMO_CHUNKS
 }
