@@ -49,7 +49,7 @@ def status(requests: Requests, params: Mapping[str, Any]) -> dict[str, Any]:
         body["problem"] = fault.as_json()
     settings = node.settings({})
     body["counts"] = node.counts()
-    body["hooks"] = node.hook_state.heartbeats()
+    body["hooks"] = node.hook_state.heartbeats.all()
     body["late_hooks"] = node.hook_state.latency.late(now_ms())
     body["index"] = _index_state(requests.start_workers())
     body["settings_problem"] = settings.problem
@@ -62,7 +62,7 @@ def status(requests: Requests, params: Mapping[str, Any]) -> dict[str, Any]:
     body |= _projects(settings, text_of(params, "cwd"))
     from mash_plugin.daemon.pausing import paused
 
-    body["paused"] = paused(node, now_ms())
+    body["paused"] = paused(node, now_ms(), text_of(params, "cwd"))
     body["inherited"] = {name: os.environ[name] for name in SWITCHES if name in os.environ}
     return body
 
@@ -70,7 +70,7 @@ def status(requests: Requests, params: Mapping[str, Any]) -> dict[str, Any]:
 def heartbeats(requests: Requests, _params: Mapping[str, Any]) -> dict[str, Any]:
     """When each hook of each agent was last seen, and how many were answered too late of late."""
     state = requests.open_node().hook_state
-    return {"hooks": state.heartbeats(), "late": state.latency.late(now_ms())}
+    return {"hooks": state.heartbeats.all(), "late": state.latency.late(now_ms())}
 
 
 def stop(requests: Requests, _params: Mapping[str, Any]) -> dict[str, Any]:

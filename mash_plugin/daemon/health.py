@@ -37,7 +37,7 @@ def view_health(requests: Requests, params: Mapping[str, Any]) -> dict[str, Any]
         "now": now,
         "started_at": requests.started_at,
         "counts": node.counts(),
-        "heartbeats": node.hook_state.heartbeats(),
+        "heartbeats": node.hook_state.heartbeats.all(),
         "injected_by_day": [
             {"day": day, "hook": hook, "times": times, "bytes": size}
             for day, hook, times, size in by_day

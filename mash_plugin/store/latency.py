@@ -56,17 +56,11 @@ class Latency:
         """Count one answer."""
         column = bisect_left(LIMITS_MS, took_ms)
         limit = LIMITS_MS[column] if column < len(LIMITS_MS) else _REST_MS
-        with self._lock:
-            self._hooks |= {hook} if len(self._hooks) < MOST_HOOKS else set()
-            if hook in self._hooks:
-                self._count((now // _DAY_MS, hook, limit), Answers(1, now))
+        self._add(hook, limit, now)
 
     def add_late(self, hook: str, now: int) -> None:
         """Count an answer that was not waited for, apart from how long it took."""
-        with self._lock:
-            self._hooks |= {hook} if len(self._hooks) < MOST_HOOKS else set()
-            if hook in self._hooks:
-                self._count((now // _DAY_MS, hook, _LATE_MS), Answers(1, now))
+        self._add(hook, _LATE_MS, now)
 
     def late(self, now: int) -> dict[str, int]:
         """The same with what is not yet written."""
@@ -119,6 +113,13 @@ class Latency:
             db.run_many(_sql.add_latency, rows)
             newest = max(day for day, _, _ in taken)
             db.run(_sql.delete_old_latency, {"newest": newest, "kept": KEPT_DAYS})
+
+    def _add(self, hook: str, limit: int, now: int) -> None:
+        with self._lock:
+            if len(self._hooks) < MOST_HOOKS:
+                self._hooks.add(hook)
+            if hook in self._hooks:
+                self._count((now // _DAY_MS, hook, limit), Answers(1, now))
 
     def _count(self, key: Key, more: Answers) -> None:
         number, first_at = self._unsaved.get(key, Answers(0, more.first_at))

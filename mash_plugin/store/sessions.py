@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 
 from mash_plugin.errors import MashError
 from mash_plugin.store import queries
+from mash_plugin.store.heartbeats import Heartbeats
 from mash_plugin.store.latency import Latency
 from mash_plugin.store.ledger import Ledger
 from mash_plugin.store.pauses import Pauses
@@ -21,7 +22,7 @@ from mash_plugin.store.session_rows import (
     take_unsaved,
     write_unsaved,
 )
-from mash_plugin.store.sqlite import Database, Params
+from mash_plugin.store.sqlite import Database
 
 LONG_AGO = 0
 """When a block without its records was shown: to a resume, all of them are new."""
@@ -31,8 +32,6 @@ MOST_SHOWN = 5_000
 """What one context can have been shown with files; a compaction begins anew."""
 AWAY_MS = 30 * 60_000
 """A session that was quiet for so long before this daemon's first hook has been resumed since."""
-MOST_HEARTBEATS = 64
-"""Names come from whoever calls: more of them than there are hooks are not noted."""
 
 _sql = queries.load("sessions")
 
@@ -41,6 +40,7 @@ class HookState:
     """Owns the state of all sessions; every method is safe from several threads."""
 
     def __init__(self, database: Database, on_change: Callable[[], None] = lambda: None) -> None:
+        self.heartbeats = Heartbeats(database)
         self.ledger = Ledger(database)
         self.latency = Latency(database)
         self.pauses = Pauses(database)
@@ -52,9 +52,7 @@ class HookState:
         self._sessions: dict[str, SessionState] = {}
         self._forgotten: set[str] = set()
         """They go on perhaps, and their starts did arrive."""
-        self._heartbeats: dict[tuple[str, str], int] = {}
         self._unsaved: set[str] = set()
-        self._unsaved_heartbeats: set[tuple[str, str]] = set()
 
     def touch(
         self,
@@ -85,13 +83,23 @@ class HookState:
             if start is not None:
                 session.start_under_way, session.owed = start, None
             session.last_activity_at = max(session.last_activity_at, now)
+            session.has_ended = False  # a session that ended can be resumed
             session.project = project or session.project
-            if len(self._heartbeats) < MOST_HEARTBEATS or (agent, hook) in self._heartbeats:
-                self._heartbeats[agent, hook] = now
-                self._unsaved_heartbeats.add((agent, hook))
+            self.heartbeats.note(agent, hook, now)
             self._changed(session_id)
             self._make_room()
             return session
+
+    def end(self, session_id: str) -> None:
+        """Note that the agent told the session's end."""
+        with self._lock:
+            self._sessions[session_id].has_ended = True
+
+    def has_ended(self, session_id: str) -> bool:
+        """Whether this daemon was told the session's end."""
+        with self._lock:
+            session = self._sessions.get(session_id)
+            return session is not None and session.has_ended
 
     def claim_block(self, session_id: str, source: str, now: int) -> bool:
         """Whether this source's full block is still to be shown; true once, save for compact.
@@ -208,15 +216,21 @@ class HookState:
                 self._changed(session_id)
             return new
 
-    def take_back(self, session_id: str, reader: str, path: str, ids: Iterable[str]) -> None:
-        """Let IDs that were claimed a moment ago, but found no room, count as not shown."""
+    def take_back(
+        self, session_id: str, reader: str, path: str, ids: Iterable[str], at: int
+    ) -> None:
+        """Let IDs that counted as shown since `at`, but found no room or got lost, not count."""
         with self._lock:
             session = self._sessions.get(session_id)
             if session is None:
                 return
             for shown in ((reader, path, i) for i in ids):
                 session.shown.pop(shown, None)
-                session.unsaved_shown.pop(shown, None)
+                if session.unsaved_shown.get(shown) == at:
+                    del session.unsaved_shown[shown]
+                else:
+                    session.unsaved_lost.add((shown, at))
+            self._changed(session_id)
 
     def records_shown_at(self, session_id: str, reader: str, path: str) -> int | None:
         """When this reader was last shown records with this file; None when it was not yet."""
@@ -244,15 +258,6 @@ class HookState:
                         del unsaved[shown]
         self.pauses.read_again()
 
-    def heartbeats(self) -> list[dict[str, object]]:
-        """When each agent's hooks were last seen, for status and doctor."""
-        with self._database.reading() as db:
-            rows = db.all(_sql.list_heartbeats)
-        seen = {(str(agent), str(hook)): at for agent, hook, at in rows}
-        with self._lock:
-            seen.update(self._heartbeats)
-        return [{"agent": a, "hook": h, "seen_at": at} for (a, h), at in sorted(seen.items())]
-
     def flush(self, now: int) -> int:
         """Write what changed in one transaction; the number of sessions. For a worker only.
 
@@ -264,34 +269,29 @@ class HookState:
                 for i in sorted(self._unsaved)
                 if (s := self._sessions.get(i)) is not None
             ]
-            beats: list[Params] = [
-                {"agent": agent, "hook": hook, "seen_at": self._heartbeats[agent, hook]}
-                for agent, hook in self._unsaved_heartbeats
-            ]
             self._unsaved.clear()
-            self._unsaved_heartbeats.clear()
-        latency = self.latency.take()
-        if not work and not beats and not latency:
+        seen, latency = self.heartbeats.take(), self.latency.take()
+        if not work and not seen and not latency:
             return 0
         injected = self.ledger.take()
         try:
             with self._database.writing() as db:
                 for unsaved in work:
                     write_unsaved(db, unsaved)
+                self.heartbeats.write(db, seen)
                 self.ledger.write(db, injected)
                 self.latency.write(db, latency)
-                db.run_many(_sql.put_heartbeat, beats)
                 db.run(_sql.delete_old_sessions, {"now": now, "keep_ms": KEEP_MS})
         except MashError:
+            self.heartbeats.put_back(seen)
             self.ledger.put_back(injected)
             self.latency.put_back(latency)
-            self._put_back(work, beats)
+            self._put_back(work)
             raise
         return len(work)
 
-    def _put_back(self, work: list[Unsaved], beats: list[Params]) -> None:
+    def _put_back(self, work: list[Unsaved]) -> None:
         with self._lock:
-            self._unsaved_heartbeats |= {(str(b["agent"]), str(b["hook"])) for b in beats}
             for unsaved in work:
                 session = self._sessions.get(unsaved.session_id)
                 if session is None:

@@ -8,8 +8,8 @@ def test_the_check_is_answered_and_leaves_no_trace(desk):
     assert desk.say("session-start", "SessionStart", "codex", session_id=CHECK_SESSION) == (
         CHECK_TEXT
     )
-    assert desk.node.hook_state.heartbeats() == []
+    assert desk.node.hook_state.heartbeats.all() == []
     desk.say("session-start", "SessionStart", session_id="s-1")
-    assert [beat["agent"] for beat in desk.node.hook_state.heartbeats()] == ["claude-code"]
+    assert [beat["agent"] for beat in desk.node.hook_state.heartbeats.all()] == ["claude-code"]
     assert desk.queued == []
     assert desk.failures == []

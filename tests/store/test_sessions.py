@@ -168,7 +168,7 @@ def test_hooks_of_made_up_names_leave_few_heartbeats(database):
         state.touch("s", "codex", f"made-up-{number}", NOW)
     state.touch("s", "codex", "file-read", NOW + 5)
     state.flush(NOW)
-    told = state.heartbeats()
+    told = state.heartbeats.all()
     assert len(told) == 64
     assert {"agent": "codex", "hook": "file-read", "seen_at": NOW + 5} in told
 
@@ -180,7 +180,7 @@ def test_heartbeats_tell_the_last_hook_of_each_agent(database):
     state.flush(NOW)
     state.touch("s", "codex", "file-read", NOW + 5)
     state.touch("t", "claude-code", "session-start", NOW + 7)
-    assert state.heartbeats() == [
+    assert state.heartbeats.all() == [
         {"agent": "claude-code", "hook": "session-start", "seen_at": NOW + 7},
         {"agent": "codex", "hook": "file-read", "seen_at": NOW + 5},
     ]
