@@ -12,7 +12,8 @@ from mash_plugin.chats.beginning import (
     project_of_reader,
 )
 from mash_plugin.chats.intake import Place, take_in
-from mash_plugin.chats.project import Project, normalise_remote
+from mash_plugin.chats.project import Project
+from mash_plugin.chats.remotes import normalise_remote
 from mash_plugin.chats.stretch import Stretch, reader_state
 from mash_plugin.privacy.credentials import cut_title
 from mash_plugin.store.chats import (

@@ -5,7 +5,8 @@ import stat
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from mash_plugin.chats.project import Project, is_within, normalise_remote, project_of, read_file
+from mash_plugin.chats.project import Project, is_within, project_of, read_file
+from mash_plugin.chats.remotes import normalise_remote
 from mash_plugin.config import MARKER_SWITCHES, Settings, read_marker
 from mash_plugin.paths import passwd_home
 from mash_plugin.privacy.credentials import pattern_faults

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from mash_plugin.chats.project import Project, normalise_remote, project_of, shared_place
+from mash_plugin.chats.project import Project, project_of, shared_place
+from mash_plugin.chats.remotes import normalise_remote
 from mash_plugin.chats.switches import is_denied, marker_at, switched_off
 from tests.support.transcripts import write_repository
 

@@ -8,7 +8,8 @@ from pathlib import Path
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from mash_plugin.chats.project import Project, normalise_remote, project_of
+from mash_plugin.chats.project import Project, project_of
+from mash_plugin.chats.remotes import normalise_remote
 from mash_plugin.chats.switches import is_denied, list_faults, marker_at
 from mash_plugin.config import MARKER_SWITCHES, Settings, read_settings
 from mash_plugin.postgres import dsn as postgres

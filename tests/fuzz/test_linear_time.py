@@ -12,8 +12,9 @@ from mash_plugin.agents.codex.hooks import simple_read
 from mash_plugin.agents.events import ReaderState, TranscriptFile
 from mash_plugin.agents.lines import parse_objects, read_lines
 from mash_plugin.agents.payload import is_written_by_host, read_payload
-from mash_plugin.chats.project import _git_values, normalise_remote
+from mash_plugin.chats.project import _git_values
 from mash_plugin.chats.question import names_of, terms_of
+from mash_plugin.chats.remotes import normalise_remote
 from mash_plugin.config import read_marker
 from mash_plugin.daemon.frames import Incoming
 from mash_plugin.privacy.credentials import credential_kind, cut_title, mask
