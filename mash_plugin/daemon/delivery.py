@@ -4,7 +4,6 @@ import _socket as socket  # see lifecycle
 import math
 from collections import deque
 from collections.abc import Callable
-from typing import NamedTuple
 
 MOST_UNREAD = 64
 HOOK_LIFE_S = 2.0
@@ -45,37 +44,32 @@ class Unread:
     """
 
     def __init__(self) -> None:
-        self._sent: deque[_Sent] = deque()
+        self._sent: deque[tuple[socket.socket, float, Delivery]] = deque()
 
     def keep(self, to: socket.socket, since: float, delivery: Delivery) -> None:
         """Take over a socket whose answer was ready at `since`, of `time.monotonic()`."""
-        self._sent.append(_Sent(to, since, delivery))
+        self._sent.append((to, since, delivery))
         if len(self._sent) > MOST_UNREAD:
-            oldest = self._sent.popleft()
-            _was_lost(oldest)
-            oldest.to.close()
+            oldest, _, its_delivery = self._sent.popleft()
+            _was_lost(oldest, its_delivery)
+            oldest.close()
 
     def look(self, now: float) -> None:
         """Find out which hooks ended without reading; let go of those, and of the older ones."""
         for sent in list(self._sent):
-            if _was_lost(sent) or now - sent.since >= HOOK_LIFE_S:
+            to, since, delivery = sent
+            if _was_lost(to, delivery) or now - since >= HOOK_LIFE_S:
                 self._sent.remove(sent)
-                sent.to.close()
+                to.close()
 
     def close(self) -> None:
         """The same once more, and let go of all."""
         self.look(math.inf)
 
 
-class _Sent(NamedTuple):
-    to: socket.socket
-    since: float
-    delivery: Delivery
-
-
-def _was_lost(sent: _Sent) -> bool:
-    """Whether its hook has ended without reading the answer, which counts as not given then."""
-    if not sent.to.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR):
+def _was_lost(to: socket.socket, delivery: Delivery) -> bool:
+    """Whether the hook has ended without reading the answer, which counts as not given then."""
+    if not to.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR):
         return False
-    sent.delivery.fail()
+    delivery.fail()
     return True
