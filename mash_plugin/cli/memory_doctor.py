@@ -4,7 +4,7 @@ import os
 
 import click
 
-from mash_plugin.cli.capture import places, settings_of
+from mash_plugin.cli.capture import masked, places, settings_of
 
 
 @click.command()
@@ -14,17 +14,29 @@ from mash_plugin.cli.capture import places, settings_of
 @click.option(
     "--agent", "--agent-id", "agent", metavar="NAME", help="Also look at this agent's queue."
 )
+@click.option(
+    "--fix",
+    is_flag=True,
+    help="Move a damaged memories.db aside, so that the next drain begins a new one.",
+)
 @places
-def doctor(category: str, agent: str | None, config_dir: str, workspace: str | None) -> int:
+def doctor(
+    category: str, agent: str | None, fix: bool, config_dir: str, workspace: str | None
+) -> int:
     """Check the queue and the store, and tell what each setting does.
 
-    Exit code 1 when something is wrong. Nothing is changed. The settings are those of
-    config.toml and of this shell: what only cron's or a unit's environment sets is not seen.
+    Exit code 1 when something is wrong. Nothing is changed without --fix. The settings are those
+    of config.toml and of this shell: what only cron's or a unit's environment sets is not seen.
     """
     from mash_plugin.throughline.clock import now_ms
     from mash_plugin.throughline.doctor import findings
 
-    found = list(findings(settings_of(config_dir, workspace), agent, now_ms(os.environ)))
+    settings, now = settings_of(config_dir, workspace), now_ms(os.environ)
+    if fix:
+        from mash_plugin.throughline.mending import set_aside_if_damaged
+
+        click.echo(masked(set_aside_if_damaged(settings, now)))
+    found = list(findings(settings, agent, now))
     click.echo(f"{category}:")
     for one in found:
         click.echo(f"  {one.severity:8} {one.what}")

@@ -22,7 +22,10 @@ def check_throughline(machine: Machine) -> Iterator[Finding]:
         yield Finding("throughline-settings", "error", error.message)
         return
     if target is None:
-        text = "not in use: config.toml names no agent and workspace for it"
+        text = (
+            "not in use by mash itself: config.toml names no agent and workspace for it. A workspace"
+            " that runners use is looked at by: meaning-memory doctor --config-dir FOLDER"
+        )
         yield Finding("throughline-off", "ok", text)
         return
     agent, settings = target

@@ -1,10 +1,10 @@
 """The artifacts of a session: one summary and up to four key lines, with IDs that never vary."""
 
-import time
 from collections.abc import Iterable
 from typing import NamedTuple
 
 from mash_plugin.digest import sha256_of
+from mash_plugin.throughline.clock import utc
 
 MOST_KEY_LINES = 4
 SUMMARY = "summary"
@@ -64,7 +64,7 @@ class Span(NamedTuple):
     def __str__(self) -> str:
         if self.first is None or self.last is None:
             return "Span unknown."
-        return f"Span {_utc(self.first)} → {_utc(self.last)}."
+        return f"Span {utc(self.first)} → {utc(self.last)}."
 
 
 def memory_id(*parts: str) -> str:
@@ -122,8 +122,3 @@ def _summary(source: Source, counts: str, span: Span) -> Artifact:
         f" session {source.session}. {span} {NOT_REPRESENTED}"
     )
     return Artifact(SUMMARY, SUMMARY, SIGNIFICANCE[SUMMARY], text, span.last)
-
-
-def _utc(moment_ms: int) -> str:
-    year, month, day, hour, minute, second = time.gmtime(moment_ms // 1000)[:6]
-    return f"{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z"

@@ -24,3 +24,9 @@ def date_of(moment_ms: int) -> str:
     """The date in UTC, wherever the machine stands."""
     year, month, day = time.gmtime(moment_ms // 1000)[:3]
     return f"{year:04}-{month:02}-{day:02}"
+
+
+def utc(moment_ms: int) -> str:
+    """The moment in UTC, to the second, as ISO 8601 writes it."""
+    year, month, day, hour, minute, second = time.gmtime(moment_ms // 1000)[:6]
+    return f"{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z"

@@ -3,15 +3,18 @@
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from shlex import quote
 
 import apsw
 
-from mash_plugin.errors import Internal, MashError, ReadOnly, UpgradeNeeded
+from mash_plugin.errors import Internal, MashError, ReadOnly, StoreDamaged, UpgradeNeeded
 from mash_plugin.store.connect import APPLICATION_ID, connect, connect_reading, refuse_foreign
 from mash_plugin.store.faults import translated, translated_files
 from mash_plugin.throughline.backend import Params, Row
+from mash_plugin.throughline.marks import STORE_FILE
 
-FILE = "memories.db"
+FILE = STORE_FILE
+MASH_DOCTOR = " Run `mash doctor`."
 # Not importlib.resources: it would double what a small drain costs.
 _MIGRATIONS = os.path.join(os.path.dirname(__file__), "sql", "migrations", "file")
 CACHE_KIB = 48 << 10
@@ -77,11 +80,30 @@ class FileDatabase:
 @contextmanager
 def _told(place: str) -> Iterator[None]:
     """Errors of SQLite as ours; a row that breaks a rule of the schema is an Internal one."""
-    with translated(place):
+    with _with_way_out(place), translated(place):
         try:
             yield
         except (apsw.ConstraintError, apsw.SQLError, apsw.TooBigError, apsw.MismatchError) as error:
             raise Internal(f"{place}: {error}.") from error
+
+
+@contextmanager
+def _with_way_out(place: str) -> Iterator[None]:
+    """Say of a damaged store what sets it aside: `mash doctor` need not know this workspace."""
+    try:
+        yield
+    except StoreDamaged as error:
+        said = error.message.removesuffix(MASH_DOCTOR)
+        raise StoreDamaged(f"{said} {way_out(place)}") from (error.__cause__ or error)
+
+
+def way_out(place: str) -> str:
+    """The command that sets a damaged store aside."""
+    folder = quote(os.path.dirname(place))
+    return (
+        f"To set it aside and begin a new one: meaning-memory doctor --fix --config-dir {folder}."
+        " Nothing is deleted; then capture again what you still have."
+    )
 
 
 def database_path(workspace: str) -> str:
@@ -95,7 +117,7 @@ def open_file(workspace: str, *, to_write: bool) -> FileDatabase:
     Raises UpgradeNeeded for a newer schema, StoreDamaged, ReadOnly or StoreBusy.
     """
     path = database_path(workspace)
-    with translated(path), translated_files(path):
+    with _with_way_out(path), translated(path), translated_files(path):
         if to_write:
             raw = connect(path, "FULL", may_create=True)
             list(raw.execute(f"PRAGMA cache_size = {-CACHE_KIB}"))

@@ -7,6 +7,7 @@ from contextlib import suppress
 from mash_plugin.errors import InvalidArgument, MashError
 from mash_plugin.throughline import queue
 from mash_plugin.throughline.findings import Finding
+from mash_plugin.throughline.mending import damage, lost_store
 from mash_plugin.throughline.promote import refuse_impossible
 from mash_plugin.throughline.settings import Settings, forgotten_backend
 
@@ -184,6 +185,12 @@ def _store(settings: Settings, agent: str | None, now: int) -> Iterator[Finding]
     try:
         if settings.backend == "file":
             is_there = os.path.exists(db.place)
+            if lost := lost_store(settings):
+                yield Finding("store-lost", "warning", lost)
+                return
+            if is_there and (fault := damage(db)):
+                yield Finding("store", "error", fault)
+                return
             state = "can be read" if is_there else "comes with the first drain"
             yield Finding("store", "ok", f"the store {state}: {db.place}")
             yield Finding("backend", "note", NEEDS_POSTGRES)

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from mash_plugin.errors import InvalidArgument, LocalFailure, MashError, StoreBusy
 from mash_plugin.store.failpoint import failpoint
 from mash_plugin.syncing import make_folder
-from mash_plugin.throughline import queue
+from mash_plugin.throughline import marks, queue
 from mash_plugin.throughline.artifacts import IMPORTANT, Artifact
 from mash_plugin.throughline.entries import Entry
+from mash_plugin.throughline.mending import lost_store
 from mash_plugin.throughline.settings import Settings
 
 if TYPE_CHECKING:
@@ -57,7 +58,8 @@ def drain(settings: Settings, agent: str, now: int) -> Drained:
     with queue.told(os.path.join(settings.workspace, queue.FOLDER), "nothing was drained"):
         is_idle = not queue.pending(settings.workspace, agent)
     if is_idle:
-        return Drained(note=_make_up(settings, agent, now) if settings.auto_refresh else "")
+        note = _make_up(settings, agent, now) if settings.auto_refresh else ""
+        return Drained(note=note or lost_store(settings))
     with only_one(settings.workspace):
         queue.clear_leftovers(settings.workspace, now)
         return _drain(settings, agent, now)
@@ -67,7 +69,7 @@ def drain(settings: Settings, agent: str, now: int) -> Drained:
 def only_one(workspace: str) -> Iterator[None]:
     """Hold the drain's lock; the kernel frees it when its holder dies. Raises StoreBusy."""
     place = os.path.join(workspace, queue.FOLDER, "drain.lock")
-    with queue.told(place):
+    with queue.told(place, "nothing was drained"):
         make_folder(os.path.dirname(place))
         handle = os.open(place, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
@@ -98,8 +100,11 @@ def _drain(settings: Settings, agent: str, now: int) -> Drained:
 
     total = Drained()
     names = queue.pending(settings.workspace, agent)
+    is_new = settings.backend == "file" and not marks.store_of(settings.workspace)
     with _queue_kept():
         db = open_database(settings, to_write=True)
+    if is_new:
+        queue.forget_stored(settings.workspace)
     try:
         for start in range(0, len(names), BATCH):
             with _queue_kept():

@@ -22,6 +22,7 @@ from mash_plugin.errors import (
 )
 from mash_plugin.store.failpoint import failpoint
 from mash_plugin.syncing import make_folder, sync_folder
+from mash_plugin.throughline import marks
 from mash_plugin.throughline.artifacts import Artifact, content_digest, memory_id
 from mash_plugin.throughline.entries import Entry, decoded, encoded
 
@@ -31,6 +32,7 @@ LARGEST_ENTRY = 1 << 20
 MOST_WAITING = MOST_STORED = 10_000
 """More than any schedule leaves between two drains; of sessions long stored the oldest go."""
 TEMPORARY = ".new-"
+_POSTGRES = "-pg"
 
 
 def pending(workspace: str, agent: str) -> list[str]:
@@ -165,13 +167,30 @@ def note_stored(workspace: str, entry: Entry, backend: str = "file") -> None:
     Lost in a power cut it only costs that a capture is queued and recognised once more.
     """
     folder = os.path.join(workspace, FOLDER, STORED)
-    lines = [f"{key} {digest}" for key, digest in digests(entry.artifacts).items()]
+    data = marks.encoded(digests(entry.artifacts), marks.store_of(workspace))
     name = _stored_name(entry.agent, entry.session or "", backend)
     try:
-        _write(folder, name, "\n".join(lines).encode(), must_last=False)
+        _write(folder, name, data, must_last=False)
     except FileNotFoundError:
         os.makedirs(folder, 0o700, exist_ok=True)
-        _write(folder, name, "\n".join(lines).encode(), must_last=False)
+        _write(folder, name, data, must_last=False)
+
+
+def noted_in_file(workspace: str) -> list[str]:
+    """The places of what is noted of sessions that were stored in the workspace's own file."""
+    folder = os.path.join(workspace, FOLDER, STORED)
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return []
+    return [os.path.join(folder, name) for name in names if not name.endswith(_POSTGRES)]
+
+
+def forget_stored(workspace: str) -> None:
+    """Take back what is noted of a file that is gone: what is captured again is stored again."""
+    for place in noted_in_file(workspace):
+        with suppress(FileNotFoundError):
+            os.unlink(place)
 
 
 def clear_leftovers(workspace: str, now: int) -> None:
@@ -280,7 +299,7 @@ def _order(name: str) -> int:
 
 
 def _stored_name(agent: str, session: str, backend: str) -> str:
-    return f"{_owner(agent)}-{memory_id(session)}" + ("-pg" if backend == "postgres" else "")
+    return f"{_owner(agent)}-{memory_id(session)}" + (_POSTGRES if backend == "postgres" else "")
 
 
 def _read_stored(workspace: str, agent: str, session: str, backend: str) -> dict[str, str]:
@@ -288,7 +307,8 @@ def _read_stored(workspace: str, agent: str, session: str, backend: str) -> dict
     backends = ("postgres",) if backend == "postgres" else ("file", "postgres")
     for each in backends:
         place = os.path.join(workspace, FOLDER, STORED, _stored_name(agent, session, each))
+        store = marks.store_of(workspace) if each == "file" else None
         with suppress(FileNotFoundError), open(place, encoding="ascii", errors="replace") as file:
-            pairs = (line.split() for line in file)
-            return {pair[0]: pair[1] for pair in pairs if len(pair) == 2}
+            if known := marks.decoded(file.read(), store):
+                return known
     return {}

@@ -319,6 +319,7 @@ def test_a_queue_that_nobody_drains_takes_no_more(workspace, monkeypatch):
 
 def test_of_stored_sessions_the_last_ones_are_noted(workspace, monkeypatch):
     monkeypatch.setattr(queue, "MOST_STORED", 3)
+    (workspace.folder / FILE).touch()
     for number in range(5):
         queue.note_stored(workspace.path, entry(session=f"s{number}"))
         [noted] = [
