@@ -112,13 +112,14 @@ class Hook(NamedTuple):
         """Let these count as shown to the session, for the person who asks what it saw."""
         state, session_id = self.node.hook_state, self.event.session_id
         state.note_shown(session_id, ids, self.call.now)
-        self.undo.append(partial(state.take_back, session_id, "", "", ids))
+        self.undo.append(partial(state.take_back, session_id, "", "", ids, self.call.now))
 
     def claim(self, path: str, ids: list[str]) -> set[str]:
         """What of these its reader has not yet seen with this file; it counts as shown now."""
         state, session_id, reader = self.node.hook_state, self.event.session_id, self.event.agent_id
-        new = state.claim_shown(session_id, reader or "", path, ids, self.call.now)
-        self.undo.append(partial(state.take_back, session_id, reader or "", path, new))
+        now = self.call.now
+        new = state.claim_shown(session_id, reader or "", path, ids, now)
+        self.undo.append(partial(state.take_back, session_id, reader or "", path, new, now))
         return new
 
 

@@ -141,6 +141,7 @@ def _note_session(
     if event.transcript_path and may_index and name != "file-read":
         node.index_soon(event.agent, event.transcript_path)
     if event.name == "SessionEnd":
+        node.hook_state.end(event.session_id)
         node.session_ended(event.session_id)
     return session
 
@@ -269,5 +270,5 @@ def _file_text(
     unseen = [i for i in new if i.removeprefix(CHAT) not in text]
     if unseen:
         session_id, reader = hook.event.session_id, hook.event.agent_id or ""
-        hook.node.hook_state.take_back(session_id, reader, path, unseen)
+        hook.node.hook_state.take_back(session_id, reader, path, unseen, hook.call.now)
     return text

@@ -31,6 +31,8 @@ class SessionState:
         self.shown: dict[Shown, int] = {}
         self.unsaved_shown: dict[Shown, int] = {}
         self.unsaved_dropped: dict[Shown, int] = {}
+        self.unsaved_lost: set[tuple[Shown, int]] = set()
+        """What was saved as shown, and then turned out never to have arrived."""
         self.told_to_cite_by: Literal["start", "prompt"] | None = None
         """Which note of this context said how; a new daemon says it once more."""
         self.shown_since_prompt: set[str] = set()
@@ -39,6 +41,8 @@ class SessionState:
         """A compaction emptied `shown`; the saved rows must tell so."""
         self.owed: str | None = None
         """The source of a start of which something never arrived; the next prompt brings it."""
+        self.has_ended = False
+        """The agent told its end, and nothing came after it; only this daemon knows."""
         self.start_under_way: Event | None = None
         """Set once it is known whether the newest start's answer arrived."""
 
@@ -84,6 +88,7 @@ class Unsaved(NamedTuple):
     row: dict[str, object]
     shown: dict[Shown, int]
     dropped: dict[Shown, int]
+    lost: set[tuple[Shown, int]]
     forgot_shown: bool
 
 
@@ -100,9 +105,15 @@ def take_unsaved(session_id: str, session: SessionState) -> Unsaved:
         "project": session.project,
     }
     unsaved = Unsaved(
-        session_id, row, session.unsaved_shown, session.unsaved_dropped, session.forgot_shown
+        session_id,
+        row,
+        session.unsaved_shown,
+        session.unsaved_dropped,
+        session.unsaved_lost,
+        session.forgot_shown,
     )
-    session.unsaved_shown, session.unsaved_dropped, session.forgot_shown = {}, {}, False
+    session.unsaved_shown, session.unsaved_dropped, session.unsaved_lost = {}, {}, set()
+    session.forgot_shown = False
     return unsaved
 
 
@@ -113,6 +124,7 @@ def put_back(session: SessionState, unsaved: Unsaved) -> None:
     else:
         session.unsaved_shown = unsaved.shown | session.unsaved_shown
     session.unsaved_dropped |= unsaved.dropped
+    session.unsaved_lost |= unsaved.lost
     session.forgot_shown |= unsaved.forgot_shown
 
 
@@ -121,16 +133,23 @@ def write_unsaved(db: Connection, unsaved: Unsaved) -> None:
     db.run(_sql.put_session, unsaved.row)
     if unsaved.forgot_shown:
         db.run(_sql.drop_shown, {"session_id": unsaved.session_id})
+    lost = [_row(unsaved.session_id, shown, at) for shown, at in unsaved.lost]
+    db.run_many(_sql.delete_shown, lost)
     rows: list[Params] = [
-        {
-            "session_id": unsaved.session_id,
-            "reader": reader,
-            "path": path,
-            "shown_id": shown_id,
-            "shown_at": at,
-            "in_context": in_context,
-        }
-        for in_context, shown in ((0, unsaved.dropped), (1, unsaved.shown))
-        for (reader, path, shown_id), at in shown.items()
+        _row(unsaved.session_id, shown, at, in_context=in_context)
+        for in_context, some in ((0, unsaved.dropped), (1, unsaved.shown))
+        for shown, at in some.items()
     ]
     db.run_many(_sql.put_shown, rows)
+
+
+def _row(session_id: str, shown: Shown, at: int, in_context: int = 1) -> Params:
+    reader, path, shown_id = shown
+    return {
+        "session_id": session_id,
+        "reader": reader,
+        "path": path,
+        "shown_id": shown_id,
+        "shown_at": at,
+        "in_context": in_context,
+    }

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from mash_plugin.daemon import hooks
+from mash_plugin.daemon.delivery import Delivery
 from tests.hooks_answers.conftest import MINUTE
 
 LASTING = "From now on always run the linter before committing."
@@ -18,6 +19,32 @@ def test_a_lost_block_comes_whole_with_a_resume(desk, lose, source):
     assert "Saving memory" in text
     assert desk.start(source="resume") == text
     assert desk.start(source="resume") == ""
+
+
+def test_what_was_saved_as_shown_before_it_got_lost_is_shown_nowhere(desk, monkeypatch):
+    desk.keep("Keep a.py small.")
+    kept, ways = hooks.answer, []
+
+    def answer(*words):
+        ways.append(Delivery())
+        return kept(*words, ways[-1])
+
+    monkeypatch.setattr(hooks, "answer", answer)
+    path = str(desk.project / "a.py")
+    assert desk.start()
+    assert desk.read(path)
+    desk.node.hook_state.flush(desk.now)
+    for way in ways:
+        way.fail()
+    desk.node.hook_state.flush(desk.now)
+    with desk.node.store.reading() as db:
+        assert db.all("SELECT shown_id FROM hook_files") == []
+    assert desk.node.hook_state.ledger.of("s-1") == {
+        "file-read": (0, 0),
+        "session-start": (0, 0),
+    }
+    desk.reopen()
+    assert desk.read(path)
 
 
 def test_what_a_lost_resume_held_comes_with_the_next(desk, lose):

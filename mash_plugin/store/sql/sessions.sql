@@ -30,6 +30,11 @@ INSERT INTO hook_files (session_id, reader, path, shown_id, shown_at, in_context
 VALUES (:session_id, :reader, :path, :shown_id, :shown_at, :in_context)
 ON CONFLICT DO UPDATE SET in_context = excluded.in_context;
 
+-- name: delete_shown
+-- It never arrived.
+DELETE FROM hook_files WHERE session_id = :session_id AND reader = :reader AND path = :path
+  AND shown_id = :shown_id AND shown_at = :shown_at;
+
 -- name: find_sessions
 -- The newest first; with a beginning of an ID only those that have it, with a project those there.
 SELECT session_id, agent, project, first_seen_at, last_activity_at, last_reminder_at
