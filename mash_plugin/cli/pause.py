@@ -38,7 +38,7 @@ class Length(click.ParamType[int]):
 
 @click.command()
 @click.option("--project", is_flag=True, help="The whole project of this folder, in all clones.")
-@click.option("--session", metavar="ID", help="This session, or `newest`; else the newest here.")
+@click.option("--session", metavar="ID", help="This session, or `newest`; else the one open here.")
 @click.option("--for", "length", type=Length(), metavar="TIME", help="So long (30m, 2h, 3d).")
 @click.option("--off", is_flag=True, help="End what is paused here.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
@@ -64,7 +64,8 @@ def pause(
     if off and length:
         raise click.UsageError("--off ends a pause at once; it takes no --for.")
     what = "off" if off else "project" if project else "session"
-    named = None if project else plain(session or _own_session() or "") or None
+    own = _own_session()
+    named = None if project else plain(session or own or "") or None
     request = {"what": what, "cwd": _folder(), "session": named, "for_ms": length}
     told = client.call("pause", {k: v for k, v in request.items() if v is not None})
     if "candidates" in told:
@@ -73,53 +74,72 @@ def pause(
     if as_json:
         click.echo(orjson.dumps(told).decode())
     else:
-        for line in _ended(told) if off else _begun(told):
+        is_own = named is not None and named == own
+        for line in _ended(told) if off else _begun(told, is_own=is_own):
             tell(clean(line))
 
 
 def _chosen(candidates: list[dict[str, Any]]) -> str:
-    """The session that the person picks of those that ran elsewhere, or of several below."""
-    lines = [
-        f"{one['session_id']}  {one['agent']} in {one['project'] or 'no project'},"
-        f" last active {local_date(one['last_activity_at'])}"
-        for one in candidates
-    ]
+    """The session that the person picks of several here, or of those that are open elsewhere."""
     if not candidates:
-        raise InvalidArgument("No hook has run in a session yet, so there is nothing to pause.")
+        raise InvalidArgument(
+            "No session is open that anybody types into, as far as hooks were heard of in the last"
+            " 12 hours. `mash pause --session ID` takes any that `mash log` names."
+        )
+    tell("No single session is open in this folder. Open are:", err=True)
+    for number, one in enumerate(candidates, 1):
+        tell(
+            clean(f"{number}. {_words(one)}, heard of {local_date(one['last_activity_at'])}"),
+            err=True,
+        )
     if not sys.stdin.isatty():
         raise InvalidArgument(
-            "No single session runs in this folder. Name one: mash pause --session ID. The newest:"
-            f" {'; '.join(lines)}."
+            "Nothing was paused. Name one: mash pause --session ID, or `newest` for the first."
         )
-    tell("No single session runs in this folder. The newest:", err=True)
-    for number, line in enumerate(lines, 1):
-        tell(f"{number}  {clean(line)}", err=True)
     choice = click.IntRange(1, len(candidates))
     return str(
         candidates[click.prompt("Which one? (^C: none)", type=choice, err=True) - 1]["session_id"]
     )
 
 
-def _begun(told: dict[str, Any]) -> list[str]:
-    kind, _, name = told["target"].partition(":")
-    one = told.get("session")
-    whose = f" of {one['agent']} in {one['project'] or 'no project'}" if one else ""
+def _words(session: dict[str, Any]) -> str:
+    """A session as a person knows it again: its first words, its agent and its folder."""
+    title = f" “{session['title']}”" if session.get("title") else ""
+    where = session["project"] or "no project"
+    return f"session {session['session_id']} of {session['agent']} in {where}{title}"
+
+
+def paused_words(target: str, session: dict[str, Any] | None) -> str:
+    """What is paused, in the words for a person."""
+    return _words(session) if session else target.replace(":", " ", 1)
+
+
+def ending(target: str, *, is_here: bool) -> str:
+    """The command that ends a pause, seen from this folder."""
+    kind, _, name = target.partition(":")
+    if is_here:
+        return "`mash pause --off` ends it"
+    if kind == "session":
+        return f"`mash pause --off --session {name}` ends it"
+    return "`mash pause --off` in its folder ends it"
+
+
+def _begun(told: dict[str, Any], *, is_own: bool) -> list[str]:
+    target = told["target"]
     until = f"until {local_date(told['until'])}" if told["until"] else "until you end it"
-    return [f"Paused {kind} {name}{whose}, {until}. `mash pause --off` ends it.", WHAT_IT_MEANS]
+    end = ending(target, is_here=is_own or told.get("is_here", True))
+    return [f"Paused {paused_words(target, told.get('session'))}, {until}. {end}.", WHAT_IT_MEANS]
 
 
 def _ended(told: dict[str, Any]) -> list[str]:
     if not told["ended"]:
-        others = [_ending(*pause["target"].split(":", 1)) for pause in told["paused"]]
+        others = [
+            f"Elsewhere: {paused_words(one['target'], one.get('session'))};"
+            f" {ending(one['target'], is_here=one.get('is_here', False))}."
+            for one in told["paused"]
+        ]
         return ["Nothing is paused here.", *others]
     return [f"No longer paused: {target.replace(':', ' ', 1)}." for target in told["ended"]]
-
-
-def _ending(kind: str, name: str) -> str:
-    """How a pause of somewhere else is ended."""
-    if kind == "session":
-        return f"Elsewhere: session {name}; `mash pause --off --session {name}` ends it."
-    return f"Elsewhere: project {name}; `mash pause --off` in its folder ends it."
 
 
 def _own_session() -> str | None:

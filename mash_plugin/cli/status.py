@@ -102,9 +102,11 @@ def _with_next(message: str) -> str:
 
 
 def _pause_line(pause: dict[str, Any]) -> str:
-    kind, _, name = pause["target"].partition(":")
+    from mash_plugin.cli.pause import ending, paused_words
+
     until = f"until {local_date(pause['until'])}" if pause["until"] else "until ended"
-    return f"Paused {until}: hooks in {kind} {name} (`mash pause --off`)"
+    what = paused_words(pause["target"], pause.get("session"))
+    return f"Paused {until}: hooks in {what} ({ending(pause['target'], is_here=pause.get('is_here', True))})"
 
 
 def _show_session(session: str, *, as_json: bool) -> int:

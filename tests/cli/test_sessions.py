@@ -12,7 +12,7 @@ from mash_plugin.daemon.methods import METHODS
 from tests.support.homes import ROOT, Home
 from tests.support.polling import eventually
 from tests.support.saved import begin, save
-from tests.support.transcripts import write_repository
+from tests.support.transcripts import ClaudeTranscript, write_repository
 
 WISH = "From now on always run the linter before committing."
 TOLD = {
@@ -117,28 +117,68 @@ def test_a_session_that_is_not_known_or_not_named_plainly_is_an_error(
     assert home.mash("status", "--session", "led-1").code == 0
 
 
-def test_a_pause_silences_the_newest_session_of_the_folder_at_once(home: Home, shop: Path) -> None:
-    assert heard(home, shop, "p-1")
-    home.move_clock(0.1)
-    assert heard(home, shop, "p-2")
+def said_in(home: Home, cwd: Path, session: str, *, headless: bool = False) -> None:
+    """What was said in a session, as its transcript has it."""
+    chat = ClaudeTranscript(home.claude, str(cwd), session)
+    (chat.headless if headless else chat.person)(f"Words of {session}.")
+    assert home.mash("index").code == 0
+
+
+def test_a_pause_silences_the_only_open_session_of_the_folder_at_once(
+    home: Home, shop: Path
+) -> None:
+    for session in ("p-1", "p-ended", "p-headless"):
+        assert heard(home, shop, session)
+        said_in(home, shop, session, headless=session == "p-headless")
+        home.move_clock(0.1)
+    hook(home, "reminder-timer", "SessionEnd", shop, "p-ended", reason="other")
     done = home.mash("pause", "--for", "2h", cwd=shop)
     assert done.code == 0, done
-    assert done.out.startswith("Paused session p-2 of claude-code in ")
-    assert wish(home, shop, "p-2") == ""
-    assert heard(home, shop, "p-1")
-    assert "hooks in session p-2" in home.mash("status").out
-    assert line_in(home, shop, "p-2").startswith("paused until ")
-    assert not line_in(home, shop, "p-1").startswith("paused")
+    assert done.out.startswith(f"Paused session p-1 of claude-code in {shop} “Words of p-1.”, ")
+    assert "`mash pause --off` ends it." in " ".join(done.out.split())
+    assert wish(home, shop, "p-1") == ""
+    assert heard(home, shop, "p-ended")
+    assert "hooks in session p-1 of claude-code" in home.mash("status").out
+    assert line_in(home, shop, "p-1").startswith("paused until ")
+    assert not line_in(home, shop, "p-ended").startswith("paused")
     home.move_clock(121)
-    assert heard(home, shop, "p-2")
-    assert "hooks in session p-2" not in home.mash("status").out
+    assert heard(home, shop, "p-1")
+    assert "hooks in session p-1" not in home.mash("status").out
+
+
+def test_of_several_open_sessions_none_is_paused_unnamed(home: Home, shop: Path) -> None:
+    for session in ("several-1", "several-2"):
+        assert heard(home, shop, session)
+        said_in(home, shop, session)
+        home.move_clock(0.1)
+    refused = home.mash("pause", cwd=shop)
+    assert (refused.code, refused.out) == (1, "")
+    first, second = (line for line in refused.err.splitlines() if "several-" in line)
+    assert first.startswith(f"1. session several-2 of claude-code in {shop} “Words of several-2.”")
+    assert second.startswith("2. session several-1 of ")
+    assert "Nothing was paused. Name one: mash pause --session ID" in refused.err
+    assert all(heard(home, shop, session) for session in ("several-1", "several-2"))
+    home.move_clock(13 * 60)
+    assert heard(home, shop, "several-1")
+    assert home.mash("pause", cwd=shop).out.startswith("Paused session several-1 of ")
+
+
+def test_off_ends_what_was_paused_here_whatever_ran_since(home: Home, shop: Path) -> None:
+    assert heard(home, shop, "off-1")
+    assert "`mash pause --off` ends it" in home.mash("pause", cwd=shop).out
+    home.move_clock(0.1)
+    assert heard(home, shop, "off-2")
+    assert "`mash pause --off` ends it" in home.mash("status", cwd=shop).out
+    assert "`mash pause --off --session off-1` ends it" in home.mash("status", cwd=Path("/usr")).out
+    assert home.mash("pause", "--off", cwd=shop).out == "No longer paused: session off-1.\n"
+    assert heard(home, shop, "off-1")
 
 
 def test_a_folder_that_is_no_project_pauses_no_session_elsewhere(home: Home, shop: Path) -> None:
     assert heard(home, shop, "elsewhere-1")
     refused = home.mash("pause", cwd=Path("/usr"))
     assert (refused.code, refused.out) == (1, "")
-    assert "Name one: mash pause --session ID" in refused.err
+    assert "mash pause --session ID" in refused.err
     assert "elsewhere-1" in refused.err
     assert heard(home, shop, "elsewhere-1")
     below = home.mash("pause", cwd=shop.parent)
