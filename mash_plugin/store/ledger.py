@@ -52,7 +52,7 @@ class Ledger:
             for (session, hook), more in self._unsaved.items():
                 if session == session_id:
                     found[hook] = _sum(found.get(hook), more)
-        return dict(sorted(found.items()))
+        return {hook: sums for hook, sums in sorted(found.items()) if sums.times}
 
     def forget(self, session_id: str) -> None:
         """Drop what is not yet written of a session."""

@@ -8,4 +8,6 @@ ON CONFLICT (session_id, hook) DO UPDATE SET
   times = times + excluded.times, bytes = bytes + excluded.bytes;
 
 -- name: list_injected
-SELECT hook, times, bytes FROM hook_injected WHERE session_id = :session_id ORDER BY hook;
+-- Without what was taken back whole.
+SELECT hook, times, bytes FROM hook_injected
+WHERE session_id = :session_id AND times > 0 ORDER BY hook;
