@@ -56,6 +56,16 @@ def index_text(text: str) -> str:
     return " ".join(map(_MEMO.__getitem__, text.split()))
 
 
+def plain_words(text: str) -> list[str]:
+    """The words of ASCII letters and digits of a text in lower case, cut but with their endings."""
+    return [word.lower() for chunk in text.split() for word in _ascii_words(chunk)]
+
+
+def stem_of(word: str) -> str:
+    """What the index makes of one word of ASCII letters in lower case."""
+    return _stem(word)
+
+
 def is_dense(token: str) -> bool:
     """Whether a token is of a script that is cut into pairs of characters."""
     return _dense().match(token) is not None

@@ -1,11 +1,12 @@
 """What a question asks for: its words, the other forms of each that the index holds. Pure."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 from typing import NamedTuple
 
-from mash_plugin.tokens import STOP, is_dense, words
+from mash_plugin.spellings import neighbours, pieces_of
+from mash_plugin.tokens import STOP, is_dense, plain_words, stem_of, words
 
 CHARS, TERMS = 4_000, 32
 SAME_STEM, LONGER, PART = 0.8, 0.45, 0.6
@@ -100,6 +101,30 @@ def terms_of(query: str) -> list[str]:
 def names_of(query: str) -> list[str]:
     """Identifiers and paths as they are written, folded."""
     return list(dict.fromkeys(name.casefold() for name in _NAME.findall(query[:CHARS])))
+
+
+def respelled(
+    query: str, found: Sequence[Word], count: Callable[[str, int], int], most: int
+) -> list[Word]:
+    """The words with their other spellings: `mysql` is `my sql` in the index where a text has
+    MySQL, and of a question for MySQL the words `my` and `sql` are `mysql` too.
+    """
+    asked = words(query[:CHARS])[: 2 * TERMS]
+    joined: dict[str, set[str]] = {}
+    for pieces in neighbours(plain_words(query[:CHARS])[: 2 * TERMS]):
+        for term in map(stem_of, pieces):
+            joined.setdefault(term, set()).add(stem_of("".join(pieces)))
+    is_there = cache(lambda piece: count(piece, 1) > 0)
+    made = []
+    for word in found:
+        apart = [" ".join(p) for p in pieces_of(word.term) if all(map(is_there, p))]
+        for other in (*sorted(joined.get(word.term, ())), *apart):
+            documents = 0 if other in asked else count(other, most + 1)
+            if documents and word.documents + documents <= most:
+                forms = {**word.forms, other: 1.0}
+                word = word._replace(forms=forms, documents=word.documents + documents)
+        made.append(word)
+    return made
 
 
 def word_of(term: str, scan: Scan, most: int) -> Word:

@@ -168,10 +168,17 @@ def _line(text: str, stands_for: _StandsFor) -> _Line:
     if any(len(form) == 1 for form in stands_for):
         # A lone character stands in the index as the beginning of a pair.
         at += [(n, stands_for[t[0]]) for n, t in enumerate(tokens) if t[1:] and t[0] in stands_for]
+    spelled = [form.split() for form in stands_for if " " in form]
+    for pieces in spelled:
+        at += [
+            (n, stands_for[" ".join(pieces)])
+            for n in range(len(tokens) - len(pieces) + 1)
+            if tokens[n : n + len(pieces)] == pieces
+        ]
     strengths: dict[str, float] = {}
     for _, terms in at:
         _join(strengths, dict(terms), 1)
-    return _Line(len(tokens), at, strengths)
+    return _Line(len(tokens), sorted(at) if spelled else at, strengths)
 
 
 def _stands_for(found: Iterable[Word]) -> _StandsFor:

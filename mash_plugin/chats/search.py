@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from mash_plugin.chats.question import Word, terms_of, word_of
+from mash_plugin.chats.question import Word, respelled, terms_of, word_of
 from mash_plugin.chats.ranking import Asked, asked_of
 from mash_plugin.chats.reordering import reordered
 from mash_plugin.chats.snippets import FOLLOWED_CHARS, holds, snippet_of
@@ -132,7 +132,13 @@ def _words(db: Connection, query: str, total: int) -> list[Word]:
         keys = {"first": beginning, "end": beginning + LAST_CHARACTER, "limit": SCANNED_WORDS}
         return [(term, count) for term, count in db.all(SQL.words_from, keys)]
 
-    return [word_of(term, scan, _most(total)) for term in terms_of(query)]
+    def count(form: str, most: int) -> int:
+        keys = {"match": quoted(form), "limit": most}
+        row = db.one(SQL.count_matches, keys)
+        return int(row[0]) if row else 0
+
+    found = [word_of(term, scan, _most(total)) for term in terms_of(query)]
+    return respelled(query, found, count, _most(total))
 
 
 def _rows(

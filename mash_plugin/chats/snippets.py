@@ -19,7 +19,10 @@ def snippet_of(
 
 def holds(text: str, terms: Sequence[str]) -> bool:
     """Whether a snippet of this message can show one of the words."""
-    return not set(terms).isdisjoint(index_text(text[:SNIPPET_SCAN]).split())
+    tokens = index_text(text[:SNIPPET_SCAN])
+    if not set(terms).isdisjoint(tokens.split()):
+        return True
+    return any(f" {term} " in f" {tokens} " for term in terms if " " in term)
 
 
 def _beginning(text: str) -> str:
@@ -33,11 +36,13 @@ def _beginning(text: str) -> str:
 def _cut(text: str, terms: Sequence[str], chars: int) -> str:
     """The surroundings of the first of the words, on one line."""
     wanted = set(terms)
+    spelled = [term for term in terms if " " in term]
     at = 0
     scanned = text[:SNIPPET_SCAN] if holds(text, terms) else ""  # an answer in other words
     for match in re.finditer(r"\S+", scanned):
-        hits = wanted.intersection(index_text(match[0]).split())
-        if hits:
+        tokens = index_text(match[0])
+        hits = wanted.intersection(tokens.split())
+        if hits or any(f" {term} " in f" {tokens} " for term in spelled):
             inside = [match[0].find(t) for t in hits if t in match[0]]
             at = match.start() + (min(inside) if len(match[0]) > SNIPPET_BEFORE and inside else 0)
             break

@@ -151,15 +151,17 @@ def _holds(record: Json, wanted: str) -> bool:
     """Whether every word stands in a text of the record, in any of its forms."""
     if not wanted.strip():
         return True
+    from mash_plugin.spellings import spellings
     from mash_plugin.tokens import words
 
     parts = [record["statement"], record["id"], *map(str, record["scope"].values())]
     for name in ("alternatives", "consequences", "conditions"):
         parts += record.get(name, [])
-    needed = set(words(wanted))
+    needed = words(wanted)
     if not needed:
         return wanted.casefold() in " ".join(parts).casefold()
-    return needed <= set(words(" ".join(parts)))
+    held = set(words(" ".join(parts)))
+    return spellings(needed, held).held_by(held).issuperset(needed)
 
 
 def _summary(one: Json) -> str:

@@ -2,7 +2,11 @@
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from itertools import chain
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from mash_plugin.spellings import Spellings
 
 DAY_MS = 86_400_000
 TEXT_POINTS = 1000
@@ -116,9 +120,12 @@ def raised(place: Standing, points: int) -> Standing:
 
 def _text_points(window: Sequence[Ranked], terms: Sequence[str]) -> list[int]:
     """0 to 1000 for each record; at least 1 where a word matches."""
+    from mash_plugin.spellings import spellings  # not before a hook's first answer
+
     distinct = tuple(dict.fromkeys(terms))
-    wanted = frozenset(distinct)
-    shares = [_matches(record, wanted) for record in window]
+    held = [(r.strong_tokens.split(" "), r.weak_tokens.split(" ")) for r in window]
+    wanted = spellings(distinct, set(chain.from_iterable(chain.from_iterable(held))))
+    shares = [_matches(strong, weak, wanted) for strong, weak in held]
     weights = {
         term: math.log(1 + len(window) / (1 + sum(term in share for share in shares)))
         for term in distinct
@@ -135,7 +142,7 @@ def _text_points(window: Sequence[Ranked], terms: Sequence[str]) -> list[int]:
     ]
 
 
-def _matches(record: Ranked, wanted: frozenset[str]) -> dict[str, float]:
-    strong = wanted.intersection(record.strong_tokens.split(" "))
-    weak = wanted.intersection(record.weak_tokens.split(" ")) - strong
-    return dict.fromkeys(strong, 1.0) | dict.fromkeys(weak, WEAK_SHARE)
+def _matches(strong: list[str], weak: list[str], wanted: "Spellings") -> dict[str, float]:
+    fully = wanted.held_by(frozenset(strong))
+    half = wanted.held_by(frozenset(weak)) - fully
+    return dict.fromkeys(fully, 1.0) | dict.fromkeys(half, WEAK_SHARE)

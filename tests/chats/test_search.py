@@ -234,3 +234,44 @@ def test_a_file_with_a_chinese_name_is_found(chats: Chats) -> None:
     project = Project(str(chats.project), None)
     found = chats.index.mentions.chats(project, "文档/说明.md", 3, None)
     assert len(found) == 1
+
+
+@pytest.mark.parametrize(
+    ("said", "asked"),
+    [
+        *(("MySQL", query) for query in ("MySQL", "mysql", "MYSQL", "my sql")),
+        *(("mysql", query) for query in ("MySQL", "mysql", "MYSQL", "my sql")),
+        ("SQLite", "sqlite"),
+        ("sqlite", "SQLite"),
+        *(("JavaScript", query) for query in ("javascript", "java script")),
+        *(("javascript", query) for query in ("JavaScript", "java script")),
+        ("TypeScript", "typescript"),
+        ("typescript", "TypeScript"),
+        ("GitHub", "github"),
+        ("github", "GitHub"),
+        ("PostgreSQL", "postgresql"),
+        ("postgresql", "PostgreSQL"),
+        ("iOS", "ios"),
+        ("ios", "iOS"),
+        ("OAuth", "oauth"),
+        *(("getUserName", query) for query in ("getusername", "user name", "get_user_name")),
+        ("getusername", "getUserName"),
+        ("get_user_name", "getUserName"),
+    ],
+)
+def test_a_name_is_found_in_whatever_case_it_is_written(
+    chats: Chats, said: str, asked: str
+) -> None:
+    talk = chats.transcript()
+    talk.person(f"We have always liked {said} for this one.")
+    talk.person("Nothing of the kind is said here.")
+    chats.refresh()
+    assert find(chats, asked) == [f"We have always liked {said} for this one."]
+
+
+def test_a_snippet_shows_a_name_in_the_case_it_was_written_in(chats: Chats) -> None:
+    chats.transcript().person("far away words " * 40 + "then MySQL came " + "and more " * 90)
+    chats.refresh()
+    with chats.database.reading() as db:
+        (hit,), _more = search_chats(db, "mysql", 10, 0)
+    assert "then MySQL came" in hit.snippet

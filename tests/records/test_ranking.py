@@ -15,6 +15,7 @@ from mash_plugin.records.ranking import (
     standing,
     standings_change_at,
 )
+from mash_plugin.tokens import significant, words
 
 NOW = 1_796_100_000_000
 
@@ -165,3 +166,27 @@ def test_a_record_counts_as_cited_for_a_week_from_its_last_citation() -> None:
     record = ranked(recorded_at=NOW)
     assert cited_until(record, None) == cited_until(record, NOW - DAY_MS) == NOW + 7 * DAY_MS
     assert cited_until(record, NOW + DAY_MS) == NOW + 8 * DAY_MS
+
+
+@pytest.mark.parametrize(
+    ("said", "asked"),
+    [
+        *(("not PostgreSQL but MySQL", query) for query in ("mysql", "MYSQL", "postgresql")),
+        ("mysql", "MySQL"),
+        ("SQLite", "sqlite"),
+        ("sqlite", "SQLite"),
+        ("TypeScript", "typescript"),
+        ("typescript", "TypeScript"),
+        ("javascript", "java script"),
+        ("GitHub", "github"),
+        ("iOS", "ios"),
+        ("OAuth", "oauth"),
+        ("getUserName", "getusername"),
+        ("getusername", "getUserName"),
+    ],
+)
+def test_a_name_matches_in_whatever_case_it_is_written(said: str, asked: str) -> None:
+    held = ranked("named", strong_tokens=" ".join(words(f"Orders go into {said}.")))
+    other = ranked("other", strong_tokens=" ".join(words("Nothing of the kind.")))
+    parts = rank_records([(standing(r, NOW), r) for r in (held, other)], significant(asked), NOW)
+    assert [[r.id for _, r in part] for part in parts] == [["named"], ["other"]]

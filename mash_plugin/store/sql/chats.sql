@@ -222,6 +222,10 @@ SELECT 1 FROM private_shingles LIMIT 1;
 -- name: words_from  words of the index that begin so, and how many messages hold each
 SELECT term, doc FROM messages_vocab WHERE term >= :first AND term < :end LIMIT :limit;
 
+-- name: count_matches  at most so many
+SELECT count(*) FROM (
+  SELECT 1 FROM messages_fts WHERE messages_fts MATCH :match LIMIT :limit);
+
 -- name: best_matches
 SELECT rowid, rank FROM messages_fts WHERE messages_fts MATCH :match ORDER BY rank LIMIT :limit;
 
