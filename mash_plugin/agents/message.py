@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Sequence
+from itertools import takewhile
 from typing import Any
 
 from mash_plugin.agents.events import Message, ReaderState
@@ -14,6 +15,15 @@ from mash_plugin.records.model import Author, MessageRole
 TITLE_LENGTH = 120
 _OWN_ID = re.compile(
     r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}|msg_[A-Za-z0-9-]{8,128}"
+)
+
+_GREETING = re.compile(
+    r"(?:h(?:i|ello|ey|iya|allo|ola)|yo|ping|test(?:ing)?|thanks?|ok"
+    r"|good (?:morning|afternoon|evening|day)|guten (?:morgen|tag|abend)|moin|servus"
+    r"|bonjour|bonsoir|salut|ciao|buenos d[ií]as|ol[aá]"
+    r"|привет|здравствуйте|добрый день|你好|您好|こんにちは|안녕|안녕하세요)"
+    r"(?:[ ,]{1,2}(?:there|all|again|claude(?: code)?|codex|gemini))?[\s.,!?~:)。！🙂👋]{0,8}",
+    re.IGNORECASE,
 )
 
 
@@ -57,13 +67,20 @@ def make_message(
     if own is not None:
         own = persons_own(visible if own is text else split_private(own)[0]) or None
     if state.title is None and own:
-        state.title = title_of(own)
+        state.title = title_of(without_greeting(own))
     if not isinstance(own_id, str) or not _OWN_ID.fullmatch(own_id):
         own_id = derived_id(agent, state.session_id, state.ordinal, text)
     state.ordinal += 1
     return Message(
         own_id, role, author, visible, own, sent_at, offset, private, calls, left_out, headless
     )
+
+
+def without_greeting(text: str) -> str:
+    """The text from the first line on that says more than hello; nothing where none does."""
+    lines = text.strip().split("\n")
+    greeted = takewhile(lambda line: not line.strip() or _GREETING.fullmatch(line.strip()), lines)
+    return "\n".join(lines[len(list(greeted)) :])
 
 
 def title_of(text: object) -> str | None:

@@ -105,6 +105,8 @@ def _print_shown(told: Json, shown: list[Json], explain: bool) -> None:
         return
     if explain:
         click.echo(fill(f"{lines_of(lead)}, at most {told['limit']}:", line_width()))
+    if told["query"]:
+        _tell_matched(told["query"], [one.get("matched") is not False for one in shown])
     ids = short_ids([one["id"] for one in shown])
     rows = []
     for number, one in enumerate(shown, 1):
@@ -113,6 +115,15 @@ def _print_shown(told: Json, shown: list[Json], explain: bool) -> None:
             cell += [*_standing(one, told), why_shown(one)]
         rows.append((str(number), ids[one["id"]], lines_of(*cell)))
     print_table(rows, ("", "ID", "Record"))
+
+
+def _tell_matched(query: str, matched: list[bool]) -> None:
+    """That what follows does not hold the words, where it only fills the places."""
+    if not any(matched):
+        tell(f"No record here holds a word of {query!r}. The best of the others:", err=True)
+    elif not all(matched):
+        which = "record holds" if sum(matched) == 1 else f"{sum(matched)} records hold"
+        tell(f"Only the first {which} a word of {query!r}; the others fill its places.", err=True)
 
 
 def _print_personal(personal: Json) -> None:

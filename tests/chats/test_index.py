@@ -44,6 +44,18 @@ def test_a_session_is_indexed_with_ids_roles_authors_and_times(chats: Chats) -> 
     assert chat.title == "Which store should we use?"
 
 
+@pytest.mark.parametrize("greeting", ["hi", "Hello there!", "Hey Claude,", "你好", "Guten Morgen."])
+def test_a_chat_is_called_after_what_says_more_than_hello(chats: Chats, greeting: str) -> None:
+    t = chats.transcript()
+    t.person(greeting)
+    chats.refresh()
+    assert chats.chat().title == greeting
+    t.person(f"{greeting}\n\nWhich store should we use?\nThe old one is slow.")
+    t.person("Use Postgres.")
+    chats.refresh()
+    assert chats.chat().title == "Which store should we use?"
+
+
 class Growing(ClaudeTranscript):
     """A session whose agent writes on whenever someone begins to read."""
 

@@ -95,6 +95,14 @@ def test_a_query_and_a_file_are_answered_as_agents_get_them(told: Home, clone: P
     assert "no record" in done.err
 
 
+def test_records_that_hold_no_word_of_the_query_are_said_to(told: Home, clone: Path) -> None:
+    done = told.mash("recall", "xylophone", cwd=clone)
+    assert done.code == 0, done
+    assert done.err == "No record here holds a word of 'xylophone'. The best of the others:\n"
+    done = told.mash("recall", "letters", cwd=clone)
+    assert done.err.startswith("Only the first record holds a word of 'letters'; the others")
+
+
 def test_scripts_get_all_of_it_as_json(told: Home, clone: Path) -> None:
     whole = json.loads(told.mash("recall", "--json", cwd=clone).out)
     assert whole["project"] == "host.example/team/shop"
