@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from mash_plugin.tokens import STOP, stem_of
+from mash_plugin.tokens import STOP, plain_words, stem_of, words
 
 LEAST, MOST = 3, 24
 """The characters of a word that is taken apart."""
@@ -48,6 +48,25 @@ def spellings(terms: Sequence[str], vocabulary: Collection[str]) -> Spellings:
         if (spelled := [p for p in pieces_of(term) if all(piece in vocabulary for piece in p)])
     }
     return Spellings(terms, apart, dict(_together(terms, vocabulary)))
+
+
+def all_spellings(text: str) -> tuple[tuple[str, ...], ...]:
+    """Each word of a text as it stands among tokens, a space before, in all its spellings.
+
+    As it was typed it may be the beginning of a token; for two words these stand together.
+    """
+    joined: dict[str, dict[str, None]] = {}
+    for pieces in neighbours(plain_words(text)):
+        for term in map(stem_of, pieces):
+            joined.setdefault(term, {})[f" {stem_of(''.join(pieces))} "] = None
+    return tuple(
+        (
+            f" {term}",
+            *joined.get(term, ()),
+            *(f" {' '.join(p)} " for p in pieces_of(term) if len(p) < MOST_PIECES),
+        )
+        for term in dict.fromkeys(words(text))
+    )
 
 
 @lru_cache(maxsize=KEPT)

@@ -17,6 +17,7 @@ from mash_plugin.memory.items import is_head_in_force, item_of, status_of_head
 from mash_plugin.memory.masking import masking
 from mash_plugin.memory.scopes import scope_json, scope_of
 from mash_plugin.records.model import Scope
+from mash_plugin.spellings import all_spellings
 from mash_plugin.store import browse
 from mash_plugin.store.browse import Filters, Group
 from mash_plugin.store.records import (
@@ -36,6 +37,8 @@ WORDS = 8
 COUNTED_KEPT = 16
 MOST_ROWS = 2_000
 """So many that are found are picked out one by one; of more, the newest are soon met."""
+FEW_ROWS = 200
+"""Only where so few are found are other spellings looked for, which takes longer."""
 LINKS_OF_ONE = 24
 NODES = 32
 FACETS = ("kind", "state", "review", "decided_by")
@@ -151,7 +154,8 @@ def _items(call: Call, db: Connection, heads: list[Head]) -> Iterable[Json]:
 
 
 def _filters(request: Json) -> Filters:
-    found = tuple(dict.fromkeys(words(request.get("text", ""))))[:WORDS]
+    text = request.get("text", "")
+    found = tuple(dict.fromkeys(words(text)))[:WORDS]
     return Filters(
         kind=request.get("kind"),
         state=request.get("state"),
@@ -161,6 +165,7 @@ def _filters(request: Json) -> Filters:
         is_stale=request["stale"],
         is_conflicted=request["conflicted"],
         words=found,
+        spelled=all_spellings(text)[:WORDS],
     )
 
 
@@ -169,10 +174,17 @@ def _groups(call: Call, db: Connection, filters: Filters) -> list[Group]:
 
     def count() -> list[Group]:
         found = browse.groups(db, filters, call.now)
+        if filters.spelled and not filters.is_conflicted and _total(found) <= FEW_ROWS:
+            more = browse.respelled(db, filters.spelled)
+            found = more if _total(more) <= MOST_ROWS else found
         return [g._replace(rows=None) if g.records > MOST_ROWS else g for g in found]
 
     found: list[Group] = _kept(call, db, key, count)
     return found
+
+
+def _total(groups: list[Group]) -> int:
+    return sum(group.records for group in groups)
 
 
 def _rows(groups: list[Group], total: int) -> str | None:

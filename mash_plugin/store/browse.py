@@ -1,13 +1,13 @@
 """Rows for people who look through the store: by filters, by days, by sessions."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from mash_plugin.compact_json import compact_json
 from mash_plugin.records.model import Scope, decider_of
 from mash_plugin.store.queries import load
 from mash_plugin.store.records import Head
-from mash_plugin.store.sqlite import Connection
+from mash_plugin.store.sqlite import Connection, Row
 
 _SQL = load("browse")
 NEWEST = (1 << 63) - 1
@@ -25,6 +25,8 @@ class Filters(NamedTuple):
     is_conflicted: bool = False
     words: tuple[str, ...] = ()
     """Beginnings of words, all of which the record or its quotes must hold."""
+    spelled: tuple[tuple[str, ...], ...] = ()
+    """Each of the words in all its spellings, a space before."""
 
 
 class Group(NamedTuple):
@@ -84,7 +86,12 @@ def groups(db: Connection, filters: Filters, now: int) -> list[Group]:
         rows = db.all(_SQL.groups_found, asked)
     else:
         rows = db.all(_SQL.groups)
-    return [Group._make((*row[:3], decider_of(row[0], row[3]), *row[4:])) for row in rows]
+    return [_group(row) for row in rows]
+
+
+def respelled(db: Connection, spelled: Sequence[Sequence[str]]) -> list[Group]:
+    """The counts of records that hold each word in one of its spellings."""
+    return [_group(row) for row in db.all(_SQL.groups_respelled, {"words": compact_json(spelled)})]
 
 
 def days(db: Connection, since: int) -> list[tuple[str, Scope, int]]:
@@ -125,6 +132,10 @@ def newest_message(chats: Connection) -> int:
     """A number that grows with every message that the chat index takes in."""
     row = chats.one(_SQL.newest_message)
     return int(row[0]) if row else 0
+
+
+def _group(row: Row) -> Group:
+    return Group._make((*row[:3], decider_of(row[0], row[3]), *row[4:]))
 
 
 def _looked_for(filters: Filters, now: int) -> dict[str, object]:

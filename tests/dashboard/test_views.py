@@ -39,6 +39,18 @@ def test_every_filter_narrows_the_list_and_counts_what_the_others_let_through(
     assert view("view_records", stale=True)["records"] == []
 
 
+@pytest.mark.parametrize("text", ["mysql", "MySQL", "MYSQL", "my sql"])
+def test_a_name_is_found_in_whatever_case_it_is_written(
+    memory: Memory, shop: Shop, view: View, text: str
+) -> None:
+    memory.candidate("Orders go into MySQL.")
+    memory.candidate("Invoices go into mysql.")
+    memory.candidate("Write in English.")
+    page = view("view_records", text=text)
+    assert set(statements(page)) == {"Orders go into MySQL.", "Invoices go into mysql."}
+    assert page["total"] == 2
+
+
 @pytest.mark.spec("R-165")
 def test_an_unconfirmed_decision_is_not_told_as_a_persons(
     memory: Memory, shop: Shop, view: View, pages: Place

@@ -54,6 +54,17 @@ WHERE hidden_at IS NULL AND (instr(strong_tokens, :longest) OR instr(weak_tokens
     WHERE instr(' ' || strong_tokens || ' ' || weak_tokens, ' ' || w.value) = 0)
 GROUP BY 1, 2, 3, 4, 5, 6, 7;
 
+-- name: groups_respelled
+-- Those that hold every word in one of its spellings. It looks for all of them in every record.
+SELECT kind, state, review, decided_by, evidence_stale, scope_kind, scope_value, count(*),
+  group_concat(rowid)
+FROM records NOT INDEXED
+WHERE hidden_at IS NULL AND NOT EXISTS (
+    SELECT 1 FROM json_each(:words) w WHERE NOT EXISTS (
+      SELECT 1 FROM json_each(w.value) s
+      WHERE instr(' ' || strong_tokens || ' ' || weak_tokens || ' ', s.value)))
+GROUP BY 1, 2, 3, 4, 5, 6, 7;
+
 -- name: groups_conflicted
 -- The same of those that contradict another one, both in force; from the few links outwards.
 SELECT kind, state, review, decided_by, evidence_stale, scope_kind, scope_value, count(*),
