@@ -3,22 +3,28 @@
 from typing import NamedTuple
 
 from mash_plugin.normal_form import normal_form
+from mash_plugin.spellings import pieces_of
 from mash_plugin.throughline.artifacts import NOT_REPRESENTED
-from mash_plugin.tokens import significant, words
+from mash_plugin.tokens import significant, stem_of, words
 
 FIRST_SIGN = "\u2e80"
 _WHOLE = "="
 """Before a channel or session ID among the words of a row: no token begins so."""
+_AROUND = '.,:;!?()[]{}"`*'
 
 COMMON = frozenset(words(f"Session record messages agent-authored session Span {NOT_REPRESENTED}"))
 """Words of every summary: a list of the rows that hold one would be a list of all."""
 
 
 class Term(NamedTuple):
-    """One word of a query as typed: its tokens must all be in the row, or `whole` must be."""
+    """One word of a query as typed: its tokens must all be in the row, or `whole` must be.
+
+    Or all tokens of one of its other spellings: MySQL is `my sql` to a row, mysql is one word.
+    """
 
     tokens: tuple[str, ...]
     whole: str
+    spelled: tuple[tuple[str, ...], ...] = ()
 
 
 def row_words(text: str, channel: str | None, session: str | None) -> list[str]:
@@ -37,7 +43,16 @@ def terms_of(query: str) -> list[Term]:
     """The words of a query; small words count only where there is nothing else."""
     chunks = query.split()
     wanted = [chunk for chunk in chunks if significant(chunk)] or chunks
-    return [Term(tuple(dict.fromkeys(words(chunk))), whole_name(chunk)) for chunk in wanted]
+    return [_term(chunk) for chunk in wanted]
+
+
+def _term(chunk: str) -> Term:
+    tokens, name = tuple(dict.fromkeys(words(chunk))), chunk.strip(_AROUND).lower()
+    if len(tokens) == 1:
+        spelled = pieces_of(tokens[0])
+    else:
+        spelled = ((stem_of(name),),) if name.isascii() and name.isalnum() else ()
+    return Term(tokens, whole_name(chunk), spelled)
 
 
 def matches(terms: list[Term], row: str) -> bool:
@@ -46,6 +61,7 @@ def matches(terms: list[Term], row: str) -> bool:
     return all(
         term.whole in held
         or (bool(term.tokens) and all(_is_held(token, held) for token in term.tokens))
+        or any(held.issuperset(pieces) for pieces in term.spelled)
         for term in terms
     )
 

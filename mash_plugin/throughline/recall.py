@@ -96,8 +96,12 @@ def _choice(db: Database, agent: str, stage: str, term: Term) -> tuple[int, list
     tokens = [token for token in term.tokens if token not in COMMON]
     counts = [(count_word(db, agent, stage, word, COUNTED), word) for word in tokens]
     words = [min(counts)] if counts else []
+    for pieces in term.spelled:
+        rows = [(count_word(db, agent, stage, piece, COUNTED), piece) for piece in pieces]
+        words += [min(rows)] if min(rows)[0] else []
     words.append((count_word(db, agent, stage, term.whole, COUNTED), term.whole))
-    return sum(count for count, _ in words), [word for _, word in words]
+    counted = dict.fromkeys(words)
+    return sum(count for count, _ in counted), [word for _, word in counted]
 
 
 def _place(row: Memory) -> tuple[int, str]:

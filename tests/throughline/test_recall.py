@@ -134,11 +134,20 @@ def test_long_term_matches_are_counted_and_any_shows_both(drained):
         ("chat-7f3a zephyr", True),
         ("telegram", False),
         ("Zep", False),
+        ("ZEPHyr", True),
+        ("novemberinvoice", True),
+        ("novemberfridge", False),
     ],
 )
 def test_all_words_of_a_query_must_be_in_the_text_or_name_the_channel(query, is_found):
     row = row_words("Decided to hold Zephyr's November invoice.", "telegram:dm", SESSION)
     assert matches(terms_of(query), " ".join(row)) is is_found
+
+
+@both
+@pytest.mark.parametrize("query", ["ZEPHyr", "novemberinvoice"])
+def test_a_name_is_found_in_whatever_case_it_is_written(drained, query):
+    assert "| 1 entries |" in drained.call("mm_search", query=query, memory_stage="working")
 
 
 @both
