@@ -120,7 +120,8 @@ def respelled(
         apart = [" ".join(p) for p in pieces_of(word.term) if all(map(is_there, p))]
         for other in (*sorted(joined.get(word.term, ())), *apart):
             documents = 0 if other in asked else count(other, most + 1)
-            if documents and word.documents + documents <= most:
+            is_rare = 0 < word.documents <= most
+            if documents and (not is_rare or word.documents + documents <= most):
                 forms = {**word.forms, other: 1.0}
                 word = word._replace(forms=forms, documents=word.documents + documents)
         made.append(word)

@@ -101,15 +101,21 @@ def _attempts(found: Sequence[Word], total: int) -> list[_Attempt]:
         return [_Attempt(" OR ".join(map(quoted, forms)), takes_newest=False)]
     attempts = []
     if there:
-        together = " AND ".join(quoted(w.term) for w in there[:AND_TERMS])
+        spelled = [_spelled(w) for w in there[:AND_TERMS]]
         attempts = [
-            _Attempt(match, takes_newest=True) for match in (together, quoted(there[0].term))
+            _Attempt(match, takes_newest=True) for match in (" AND ".join(spelled), spelled[0])
         ]
     if single:
         # A lone character begins a bigram, or ends its run and then stands alone in the index.
         match = " AND ".join(f"{quoted(t)}*" for t in single[:AND_TERMS])
         attempts.append(_Attempt(match, takes_newest=True))
     return attempts
+
+
+def _spelled(word: Word) -> str:
+    """The word itself in any of its spellings."""
+    forms = [form for form, worth in word.forms.items() if worth == 1]
+    return f"({' OR '.join(map(quoted, forms))})"
 
 
 def _is_single(word: Word) -> bool:

@@ -275,3 +275,16 @@ def test_a_snippet_shows_a_name_in_the_case_it_was_written_in(chats: Chats) -> N
     with chats.database.reading() as db:
         (hit,), _more = search_chats(db, "mysql", 10, 0)
     assert "then MySQL came" in hit.snippet
+
+
+@pytest.mark.parametrize("asked", ["mysql", "MySQL"])
+def test_a_name_is_found_where_it_stands_in_most_messages(
+    chats: Chats, monkeypatch: pytest.MonkeyPatch, asked: str
+) -> None:
+    monkeypatch.setattr(search, "COMMON_FLOOR", 2)
+    t = chats.transcript()
+    said = {f"{name} holds part {n}." for name in ("MySQL", "mysql") for n in range(4)}
+    for text in said:
+        t.person(text)
+    chats.refresh()
+    assert set(find(chats, asked)) == said
