@@ -169,7 +169,8 @@ def _told(event: Json) -> tuple[str, str]:
             place = f" with {event['path']}" if event.get("path") else " at its start"
             reader = f", subagent {event['subagent']}" if event.get("subagent") else ""
             of_group = "a record of the group, " if "node_id" in event else ""
-            return "shown", f"{of_group}to {session}{place}{reader}"
+            since = "; revised since, this is how it reads now" if "revised_since" in event else ""
+            return "shown", f"{of_group}to {session}{place}{reader}{since}"
         case "linked":
             return "linked", f"{event['relation']} {event['target']}, by {session}"
         case "confirmed":

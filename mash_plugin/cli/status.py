@@ -21,8 +21,13 @@ SWITCH_NAMES = {
     "recall": "records in hooks ([records] recall, MASH_RECORD_RECALL)",
     "file_recall": "hints at file reads ([recall] files, MASH_FILE_RECALL)",
 }
-STANDINGS = {"established": "established", "candidates": "unconfirmed"}
+STANDINGS = {
+    "established": "established",
+    "candidates": "unconfirmed",
+    "retired": "superseded or withdrawn",
+}
 """What is counted of the records; all else that is counted is named by its noun."""
+NO_BACKUP = "no backup yet: one is made each day, `mash backup` makes one now"
 BYTES_PER_TOKEN = 4
 OFF_HERE = {
     "everything": "everything",
@@ -69,8 +74,8 @@ def _lines(body: dict[str, Any]) -> list[str]:
         lines.append(f"PROBLEM: {_with_next(body['problem']['message'])}")
     counts = body.get("counts") or {}
     backup = body.get("last_backup_at")
-    saved = f"last backup {local_date(backup)}" if backup else "no backup yet"
-    shown = ", ".join(_count_words(name, count) for name, count in counts.items())
+    saved = f"last backup {local_date(backup)}" if backup else NO_BACKUP
+    shown = ", ".join(_count_words(name, count) for name, count in _with_rest(counts).items())
     size = f"{body['store']['size_bytes'] / 1e6:.1f} MB"
     file = "is missing" if body["store"]["state"] == "missing" else size
     lines.append(f"Store: {shown or 'not open'}; records.db {file}, {saved}")
@@ -87,6 +92,16 @@ def _lines(body: dict[str, Any]) -> list[str]:
     lines += [_pause_line(pause) for pause in body.get("paused", ())]
     where = " for all projects" if some else ""
     return [*lines, *some, f"Switched off{where}: {', '.join(off) or 'nothing'}"]
+
+
+def _with_rest(counts: dict[str, int]) -> dict[str, int]:
+    """The counts with those records that are neither established nor unconfirmed any more."""
+    retired = counts.get("records", 0) - counts.get("established", 0) - counts.get("candidates", 0)
+    if retired <= 0:
+        return counts
+    names = ("records", "established", "candidates")
+    first = {name: counts[name] for name in names if name in counts}
+    return {**first, "retired": retired, **counts}
 
 
 def _count_words(name: str, count: int) -> str:
@@ -106,7 +121,8 @@ def _pause_line(pause: dict[str, Any]) -> str:
 
     until = f"until {local_date(pause['until'])}" if pause["until"] else "until ended"
     what = paused_words(pause["target"], pause.get("session"))
-    return f"Paused {until}: hooks in {what} ({ending(pause['target'], is_here=pause.get('is_here', True))})"
+    end = ending(pause["target"], is_here=pause.get("is_here", True))
+    return f"Paused {until}: hooks in {what} ({end})"
 
 
 def _show_session(session: str, *, as_json: bool) -> int:
@@ -154,10 +170,12 @@ def _here() -> dict[str, Any]:
 def _agent_lines(hooks: list[dict[str, Any]]) -> list[str]:
     lines = []
     for host in HOSTS:
-        agent = host.find_place(os.environ).agent
-        seen = [hook["seen_at"] for hook in hooks if hook["agent"] == agent]
+        place = host.find_place(os.environ)
+        seen = [hook["seen_at"] for hook in hooks if hook["agent"] == place.agent]
         last = f"last hook {local_date(max(seen))}" if seen else "no hook seen yet"
-        if not seen and host.REVIEW:
+        if not seen and place.client is None:
+            last = "its command is not on PATH"
+        elif not seen and host.REVIEW:
             last += " (new hooks must be reviewed there; `mash doctor` tells whether they are)"
         lines.append(f"{host.TITLE}: {last}")
     return lines

@@ -95,6 +95,8 @@ class _Told:
             "statement": self._shown(body.statement),
             "recorded_by": self._shown(body.recorded_by),
         }
+        if one.event == "shown" and head.recorded_at > one.at:
+            told["revised_since"] = True  # which wording was shown is not kept
         return told | ({"decided_by": body.decided_by} if body.decided_by else {})
 
 

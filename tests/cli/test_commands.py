@@ -193,6 +193,13 @@ def test_closed_streams_are_no_failure() -> None:
     assert subprocess.run([sys.executable, "-c", code], check=True).returncode == 0
 
 
+def test_status_says_nothing_of_reviewing_an_agent_that_is_not_there(fresh: Home) -> None:
+    path = f"{Path(sys.executable).parent}:/usr/bin:/bin"
+    done = fresh.run("mash", "status", env={"PATH": path})
+    assert "Codex: its command is not on PATH" in done.out.splitlines()
+    assert "mash backup" in done.out
+
+
 def test_status_tells_people_what_works_and_what_is_off(fresh: Home) -> None:
     fresh.mash_home.mkdir()
     (fresh.mash_home / "config.toml").write_text("[records]\ncapture = false\n")

@@ -13,7 +13,7 @@ from tests.cli.test_chats_commands import SESSION
 from tests.support.daemons import HOOKS
 from tests.support.homes import Home
 from tests.support.polling import eventually
-from tests.support.saved import begin, save
+from tests.support.saved import WORDS, begin, record, save
 
 
 @pytest.fixture(scope="module")
@@ -145,3 +145,23 @@ def test_what_is_followed_has_no_pages(told: Home) -> None:
 def test_a_reader_that_leaves_ends_it_without_a_word(told: Home) -> None:
     done = told.run("sh", "-c", "mash log --follow --json --since 1d | head -n 1")
     assert done.err == ""
+
+
+def test_what_was_reworded_after_it_was_shown_says_so(fresh: Home) -> None:
+    begin(fresh)
+    first = save(fresh, "established", "Invoices are rendered with Typst.")
+    start_session(fresh, "22222222-aaaa-4333-8444-555555555555")
+    eventually(lambda: " at its start" in fresh.mash("log").out, "the showing is not written")
+    assert "revised since" not in fresh.mash("log").out
+    fresh.move_clock(1)
+    details = {"kind": "decision", "state": "accepted"}
+    body = {"statement": "Invoices use Typst 1.", "review": "established", "details": details}
+    change = {
+        "action": "supersede",
+        "expected": {"id": first, "revision": 1},
+        "body": body,
+        "evidence": [{"session_id": SESSION, "purpose": "endorsement", "quote": WORDS}],
+    }
+    record(fresh, change)
+    assert "at its start; revised since, this is how it reads now" in fresh.mash("log").out
+    assert "1 superseded or withdrawn" in fresh.mash("status").out

@@ -31,7 +31,9 @@ def tell_story() -> int:
         _change_mind(place, first, decision)
     tell()
     tell("That was all real: hooks, daemon, checks. The folder is gone again; nothing of yours was")
-    tell("touched. To begin: mash init. What your agents know by then: mash records, mash dash.")
+    tell(
+        "touched. Not begun yet? mash init. What your agents know by then: mash records, mash dash."
+    )
     return 0
 
 
