@@ -90,9 +90,7 @@ def check_evidence(machine: Machine) -> Iterator[Finding]:
         (stale,) = db.one(SQL.count_stale) or (0,)
     if stale:
         text = f"{counted(stale, 'record')} resting on words that changed in their chats since"
-        why = (
-            "not recalled by themselves any more; `mash establish ID` brings one back by your hand"
-        )
+        why = "they are not recalled by themselves any more"
         yield Finding("evidence-stale", "note", text, why, "mash records --all")
 
 

@@ -88,11 +88,6 @@ def is_fresh(evidence: Evidence) -> bool:
     return evidence.status in ("matching", "unindexed") and not _is_unmarked(evidence)
 
 
-def is_stale(cited: Sequence[Evidence]) -> bool:
-    """Whether one of the quotes that a wording was saved with has changed since (R-025)."""
-    return not all(is_fresh(e) for e in cited if e.added_by == "revision")
-
-
 def _is_unmarked(evidence: Evidence) -> bool:
     return "unknown" in (evidence.role, evidence.purpose)
 
