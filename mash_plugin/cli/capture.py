@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 
 LONGEST_NAME = 200
 BUFFER = 1 << 18
+REPLACES = (
+    "This takes the place of what was captured of session {} before. If it was another run, give"
+    " each an ID of its own: with the hour and minute, for example."
+)
 
 
 def check_name(_context: click.Context, parameter: click.Parameter, value: str) -> str:
@@ -155,15 +159,24 @@ def capture_session(
     settings = settings_of(config_dir, workspace)
     source, now = Source(agent, session, channel, kind), now_ms(os.environ)
     take = capture.capture_session if plain is None else capture.capture_log
+    is_new = not os.path.isdir(settings.workspace)
     with _opened(plain or transcript or "") as file:
         captured = take(source, file, settings.workspace, now, settings.backend)
     _tell(captured, quiet=quiet, verbose=verbose)
+    if is_new and captured.queued:
+        click.echo(
+            f"{masked(settings.workspace)} did not exist and was made: is the name right? A drain"
+            " has to name it, too.",
+            err=True,
+        )
     return 1 if captured.fault else 0
 
 
 def _tell(captured: "Captured", *, quiet: bool, verbose: bool) -> None:
     if not quiet:
         click.echo(masked(str(captured)))
+        if captured.replaces:
+            click.echo(masked(REPLACES.format(captured.source.session)), err=True)
     for said in filter(None, (captured.fault, *captured.notes)):
         click.echo(said, err=True)
     if verbose:
@@ -178,14 +191,35 @@ def masked(text: str) -> str:
     return mask(text)
 
 
-def settings_of(config_dir: str, workspace: str | None) -> "Settings":
+def settings_of(config_dir: str, workspace: str | None, *, only_looks: bool = False) -> "Settings":
     """The settings of a command; one that has no meaning is an error of usage."""
     from mash_plugin.throughline.settings import read_settings
 
     try:
-        return read_settings(config_dir, workspace, os.environ)
+        settings = read_settings(config_dir, workspace, os.environ)
     except InvalidArgument as error:
         raise click.UsageError(error.message) from None
+    if not only_looks:
+        _refuse_root(settings.workspace)
+    return settings
+
+
+def _refuse_root(workspace: str) -> None:
+    """What root writes into another user's workspace that user can neither drain nor read."""
+    if os.geteuid() != 0 or not os.path.isdir(workspace):
+        return
+    owner = os.stat(workspace).st_uid
+    if owner != 0:
+        from pwd import getpwuid
+
+        try:
+            name = getpwuid(owner).pw_name
+        except KeyError:
+            name = f"#{owner}"
+        raise click.UsageError(
+            f"{masked(workspace)} belongs to {name}, who could not use what root writes there;"
+            f" nothing was done. Run this as that user: sudo -u '{name}' ..."
+        )
 
 
 def _opened(path: str) -> AbstractContextManager[BinaryIO]:

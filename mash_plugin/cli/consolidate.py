@@ -68,9 +68,22 @@ def _drain(settings: "Settings", agent: str, now: int, *, quiet: bool) -> int:
     if not quiet:
         click.echo(str(drained))
     unsaid = forgotten_backend(settings) if drained.drained else ""
-    for said in filter(None, (*drained.faults, drained.note, unsaid)):
+    is_idle = not (drained.drained or drained.known or drained.failed)
+    others = _others(settings.workspace, agent, now, quiet=quiet) if is_idle else ""
+    for said in filter(None, (*drained.faults, drained.note, unsaid, others)):
         click.echo(masked(said), err=True)
     return drained.failed
+
+
+def _others(workspace: str, agent: str, now: int, *, quiet: bool) -> str:
+    """Whose captures wait although nothing does for this agent: its name may be mistyped."""
+    from mash_plugin.throughline.waiting import LATE_MS, of_others
+
+    late = [one for one in of_others(workspace, agent) if not quiet or now - one.since > LATE_MS]
+    if not late:
+        return ""
+    told = ", ".join(one.told(now) for one in late[:3])
+    return f"Nothing is queued for {agent}, but captures wait here of {told}. Is the name right?"
 
 
 def _promote(settings: "Settings", agent: str, now: int, *, quiet: bool) -> None:
@@ -83,3 +96,5 @@ def _promote(settings: "Settings", agent: str, now: int, *, quiet: bool) -> None
         raise click.UsageError(error.message) from None
     if not quiet:
         click.echo(str(promoted))
+    if promoted.note:
+        click.echo(masked(promoted.note), err=True)

@@ -31,7 +31,7 @@ def doctor(
     from mash_plugin.throughline.clock import now_ms
     from mash_plugin.throughline.doctor import findings
 
-    settings, now = settings_of(config_dir, workspace), now_ms(os.environ)
+    settings, now = settings_of(config_dir, workspace, only_looks=True), now_ms(os.environ)
     if fix:
         from mash_plugin.throughline.mending import set_aside_if_damaged
 

@@ -16,14 +16,22 @@ if TYPE_CHECKING:
 @click.command()
 @agent_option("Whose memory.")
 @places
+@click.option(
+    "--data",
+    "as_data",
+    is_flag=True,
+    help="Print entries with the session, channel and time of each, instead of the text.",
+)
 @click.argument("tool")
 @click.argument("arguments", default="{}", metavar="[JSON]")
-def call(agent: str, config_dir: str, workspace: str | None, tool: str, arguments: str) -> int:
+def call(
+    agent: str, config_dir: str, workspace: str | None, as_data: bool, tool: str, arguments: str
+) -> int:
     """Call TOOL with its arguments as JSON (- reads them from standard input).
 
     Prints the text as {"text": ...}, or the error object and exit code 1.
     """
-    return call_memory_tool(tool, arguments, agent, config_dir, workspace)
+    return call_memory_tool(tool, arguments, agent, config_dir, workspace, as_data=as_data)
 
 
 @click.command()
@@ -37,26 +45,28 @@ def mcp(agent: str, config_dir: str, workspace: str | None) -> None:
 
 
 def call_memory_tool(
-    tool: str, arguments: str, agent: str, config_dir: str, workspace: str | None
+    tool: str,
+    arguments: str,
+    agent: str,
+    config_dir: str,
+    workspace: str | None,
+    *,
+    as_data: bool = False,
 ) -> int:
     """Print what the tool answers, or its error; the exit code."""
     from mash_plugin.cli.arguments import parsed
-    from mash_plugin.throughline.tools import call_tool, matches_in_working
+    from mash_plugin.throughline.tools import call_tool, hints
 
     try:
         asked, place = parsed(arguments), place_of(agent, config_dir, workspace)
         reply = call_tool(tool, asked, place)
-        elsewhere = matches_in_working(tool, asked, reply, place)
+        said = list(hints(tool, asked, reply, place))
     except MashError as error:
         _print({"error": error.as_json()})
         return 1
-    _print({"text": reply.text})
-    if elsewhere:
-        click.echo(
-            f"{elsewhere} match(es) in working memory, where captured sessions are:"
-            ' ask with "memory_stage": "working".',
-            err=True,
-        )
+    _print(reply.data if as_data else {"text": reply.text})
+    for hint in said:
+        click.echo(hint, err=True)
     return 0
 
 

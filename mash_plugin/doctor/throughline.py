@@ -23,8 +23,8 @@ def check_throughline(machine: Machine) -> Iterator[Finding]:
         return
     if target is None:
         text = (
-            "not in use by mash itself: config.toml names no agent and workspace for it. A workspace"
-            " that runners use is looked at by: meaning-memory doctor --config-dir FOLDER"
+            "not in use by mash itself: config.toml names no agent and workspace for it."
+            " For the workspace of a runner: meaning-memory doctor --config-dir FOLDER"
         )
         yield Finding("throughline-off", "ok", text)
         return

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from mash_plugin.throughline.session import Session
 
 
+GOES_ON = "chat"
+
+
 class Captured(NamedTuple):
     """What a capture queued."""
 
@@ -36,6 +39,8 @@ class Captured(NamedTuple):
     """What the runner did otherwise than it surely meant."""
     details: tuple[str, ...] = ()
     """What else was left out, for whoever asks."""
+    replaces: bool = False
+    """Whether another run of a job or loop was captured under this session ID before."""
 
     def __str__(self) -> str:
         return (
@@ -63,7 +68,7 @@ def keep(
         counts = (session.messages, session.by_agent)
         artifacts = [session_summary(source, *counts, session.span)]
         artifacts += key_line_artifacts(session.key_lines)
-    queued, known = _queue(source, artifacts, workspace, now, backend)
+    queued, known, replaces = _queue(source, artifacts, workspace, now, backend)
     return Captured(
         source,
         queued,
@@ -73,6 +78,7 @@ def keep(
         fault=_fault(session),
         notes=tuple(_notes(session)),
         details=tuple(_details(session)),
+        replaces=replaces,
     )
 
 
@@ -86,6 +92,8 @@ def _fault(session: "Session") -> str:
 
 
 def _notes(session: "Session") -> Iterator[str]:
+    if not session.messages and not session.malformed:
+        yield "The transcript is empty; nothing was queued."
     if session.of_unknown_role and not session.by_agent:
         yield (
             "No message is the agent's: its role is `assistant` or `agent`, and"
@@ -116,16 +124,20 @@ def capture_log(
     from mash_plugin.throughline.transcript import count_lines
 
     artifacts = [log_summary(source, count_lines(file))]
-    queued, known = _queue(source, artifacts, workspace, now, backend)
-    return Captured(source, queued, known, malformed=0, dropped=0)
+    queued, known, replaces = _queue(source, artifacts, workspace, now, backend)
+    return Captured(source, queued, known, malformed=0, dropped=0, replaces=replaces)
 
 
 def _queue(
     source: Source, artifacts: list[Artifact], workspace: str, now: int, backend: str
-) -> tuple[int, int]:
-    """Queue the whole set unless the session is known just so; how many are new, and known."""
+) -> tuple[int, int, bool]:
+    """Queue the whole set unless the session is known just so.
+
+    How many are new, how many known, and whether this replaces what another run left: a chat
+    goes on under its ID, but a job that ran does not.
+    """
     if not artifacts:
-        return 0, 0
+        return 0, 0, False
     with queue.told(workspace):
         before = queue.known_artifacts(workspace, source.agent, source.session, backend)
     after = queue.digests(artifacts)
@@ -143,4 +155,5 @@ def _queue(
             artifacts=tuple(artifacts),
         )
         queue.put(workspace, entry)
-    return len(after) - known, known
+    is_other = bool(before) and before != after and source.kind != GOES_ON
+    return len(after) - known, known, is_other

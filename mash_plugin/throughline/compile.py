@@ -8,7 +8,7 @@ from typing import NamedTuple
 from mash_plugin.errors import InvalidArgument
 from mash_plugin.file_writing import replace_file
 from mash_plugin.privacy.credentials import mask
-from mash_plugin.throughline.artifacts import memory_id
+from mash_plugin.throughline.artifacts import NOT_REPRESENTED, SUMMARY, memory_id
 from mash_plugin.throughline.backend import Database, Row
 from mash_plugin.throughline.clock import date_of
 from mash_plugin.throughline.queue import told
@@ -20,7 +20,7 @@ MARK = "Written whole by meaning-memory, again and again; keep notes of your own
 LEAST_PAUSE_MS = 60_000
 """Auto-refresh rebuilds at most once a minute (R-218)."""
 WINDOW_HOURS = 48
-RECENT_ROWS, RECENT_BYTES = 12, 2_000
+RECENT_ROWS, RECENT_BYTES, RECENT_LOOKED_AT = 12, 2_000, 200
 LASTING_ROWS, LASTING_BYTES = 100, 16_000
 _HOUR_MS = 3_600_000
 
@@ -119,16 +119,23 @@ def compiled_text(db: Database, settings: Settings, agent: str, now: int) -> str
     sections = [_head(agent).rstrip(), _section("Long-term memory", lasting, LASTING_BYTES)]
     if settings.compile:
         window = WINDOW_HOURS * _HOUR_MS
-        rows = recent(db, agent, now - window, now + window, RECENT_ROWS)
+        rows = _telling(recent(db, agent, now - window, now + window, RECENT_LOOKED_AT))
         sections.append(_section(f"Recent ({WINDOW_HOURS}h)", rows, RECENT_BYTES))
     return "\n\n".join(sections) + "\n"
 
 
+def _telling(rows: list[Row]) -> list[Row]:
+    """The newest rows; of a session that said something the bare summary is left out."""
+    told = {session for _, category, *_, session in rows if category != SUMMARY}
+    kept = [row for row in rows if row[1] != SUMMARY or row[-1] not in told]
+    return kept[:RECENT_ROWS]
+
+
 def _section(title: str, rows: list[Row], most_bytes: int) -> str:
     lines, left = [f"## {title}", ""], most_bytes
-    for _, category, text, event_at, stored_at in rows:
+    for _, category, text, event_at, stored_at, *_ in rows:
         date = date_of(stored_at if event_at is None else event_at)
-        line = f"- {date} [{category}] {' '.join(mask(text).split())}"
+        line = f"- {date} [{category}] {' '.join(mask(text).removesuffix(NOT_REPRESENTED).split())}"
         left -= len(line.encode("utf-8", "replace")) + 1
         if left < 0:
             break

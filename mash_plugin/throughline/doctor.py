@@ -3,19 +3,20 @@
 import os
 from collections.abc import Iterator
 from contextlib import suppress
+from shlex import quote
 
 from mash_plugin.errors import InvalidArgument, MashError
-from mash_plugin.throughline import queue
+from mash_plugin.throughline import marks, queue
 from mash_plugin.throughline.findings import Finding
 from mash_plugin.throughline.mending import damage, lost_store
 from mash_plugin.throughline.promote import refuse_impossible
 from mash_plugin.throughline.settings import Settings, forgotten_backend
+from mash_plugin.throughline.waiting import LATE_MS, how_long, waiting
 
 NEEDS_POSTGRES = (
     "The checks promotion, lineage and capture_index need Postgres; this workspace uses"
     " the file backend."
 )
-_MINUTES_15 = 15 * 60_000
 _LOOKED_AT = 200
 """Entries of the queue; the first tell what is wrong with all."""
 
@@ -36,6 +37,7 @@ def findings(
             "Is the name right? See --config-dir, --workspace and MM_WORKSPACE.",
         )
         return
+    yield from _foreign(settings.workspace)
     try:
         yield from _queue(settings, agent, now)
     except OSError as error:
@@ -109,6 +111,44 @@ def _queue(settings: Settings, agent: str | None, now: int) -> Iterator[Finding]
     yield from _others(settings, [name for name in names if name not in set(mine)], now)
 
 
+def _foreign(workspace: str) -> Iterator[Finding]:
+    """Files that this user cannot write, as a run by another one leaves them."""
+    me = os.geteuid()
+    found = [place for place in _own_files(workspace) if _owner(place) not in (me, None)]
+    if not found or not me:
+        return
+    import pwd
+
+    names = ", ".join(os.path.relpath(place, workspace) for place in found[:5])
+    more = f" and {len(found) - 5} more" if len(found) > 5 else ""
+    yield Finding(
+        "foreign-files",
+        "error",
+        f"{len(found)} file(s) of {workspace} belong to another user: {names}{more}",
+        f"Once: sudo chown -R {pwd.getpwuid(me).pw_name} {quote(workspace)}"
+        " (and let one user alone capture and drain)",
+    )
+
+
+def _own_files(workspace: str) -> Iterator[str]:
+    """What commands of ours write there, or the workspace itself."""
+    yield workspace
+    with suppress(OSError):
+        for name in os.listdir(workspace):
+            if name.startswith((marks.STORE_FILE, "MEMORY")):
+                yield os.path.join(workspace, name)
+    for folder, _, names in os.walk(os.path.join(workspace, queue.FOLDER)):
+        yield folder
+        yield from (os.path.join(folder, name) for name in names)
+
+
+def _owner(place: str) -> int | None:
+    try:
+        return os.lstat(place).st_uid
+    except OSError:
+        return None
+
+
 def _unreadable(workspace: str, names: list[str]) -> Iterator[Finding]:
     """The first entry that the next drain cannot store."""
     for name in names[:_LOOKED_AT]:
@@ -117,10 +157,7 @@ def _unreadable(workspace: str, names: list[str]) -> Iterator[Finding]:
         except FileNotFoundError:
             continue
         except PermissionError:
-            place = os.path.join(workspace, queue.FOLDER, name)
-            what = f"{place} belongs to another user and cannot be drained"
-            yield Finding("queue-entry", "error", what, f"Give it to yourself: chown {place}")
-            return
+            return  # told with all files of other users
         except InvalidArgument as error:
             yield Finding("queue-entry", "warning", error.message, "The next drain sets it aside.")
             return
@@ -129,33 +166,32 @@ def _unreadable(workspace: str, names: list[str]) -> Iterator[Finding]:
 def _waiting(settings: Settings, agent: str, names: list[str], now: int) -> Finding:
     if not names:
         return Finding("queue", "ok", f"nothing is queued for {agent}")
-    oldest = queue.queued_at(names[0])
-    if now - oldest <= _MINUTES_15:
-        return Finding("queue", "ok", f"captures of {agent} wait for the next drain")
+    length = now - queue.queued_at(names[0])
+    if length <= LATE_MS:
+        return Finding("queue", "ok", f"{len(names)} capture(s) of {agent} wait for the next drain")
     return Finding(
         "queue",
         "warning",
-        f"the oldest capture of {agent} has waited for {(now - oldest) // 60_000} minutes",
+        f"{len(names)} capture(s) of {agent} wait; the oldest has waited for {how_long(length)}",
         f"meaning-memory consolidate --agent-id {agent} --drain-only"
         f" --workspace {settings.workspace} ... every few minutes",
     )
 
 
 def _others(settings: Settings, names: list[str], now: int) -> Iterator[Finding]:
-    """Agents that are not asked for and whose captures nobody drains: perhaps a wrong name."""
-    late: dict[str, int] = {}
-    for name in names[:_LOOKED_AT]:
-        oldest = queue.queued_at(name)
-        if now - oldest <= _MINUTES_15:
-            break
-        with suppress(InvalidArgument, OSError):
-            late.setdefault(queue.read(settings.workspace, name).agent, oldest)
-    for agent, oldest in late.items():
+    """Agents that are not asked for: perhaps one has a wrong name, or nobody drains it."""
+    for one in waiting(settings.workspace, names):
+        length = now - one.since
+        if length <= LATE_MS:
+            what = f"{one.entries} capture(s) of {one.agent} wait for the next drain"
+            yield Finding("queue-other", "ok", what)
+            continue
         yield Finding(
             "queue-other",
             "warning",
-            f"captures of {agent} have waited for {(now - oldest) // 60_000} minutes",
-            f"Is the name {agent} right? If so: meaning-memory consolidate --agent-id {agent} ...",
+            f"captures of {one.agent} have waited for {how_long(length)} ({one.entries})",
+            f"Is the name {one.agent} right? If so: meaning-memory consolidate --agent-id"
+            f" {one.agent} ...",
         )
 
 

@@ -1,19 +1,17 @@
 """Drain the queue of an agent into the store: one drain at a time, each entry exactly once."""
 
-import fcntl
 import os
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
-from mash_plugin.errors import InvalidArgument, LocalFailure, MashError, StoreBusy
+from mash_plugin.errors import InvalidArgument, LocalFailure, MashError
 from mash_plugin.store.failpoint import failpoint
-from mash_plugin.syncing import make_folder
 from mash_plugin.throughline import marks, queue
 from mash_plugin.throughline.artifacts import IMPORTANT, Artifact
 from mash_plugin.throughline.entries import Entry
 from mash_plugin.throughline.mending import lost_store
+from mash_plugin.throughline.one_drain import only_one
 from mash_plugin.throughline.settings import Settings
 
 if TYPE_CHECKING:
@@ -21,7 +19,6 @@ if TYPE_CHECKING:
 
 BATCH = 500
 """Entries in one transaction."""
-WAIT_S = 30
 _ADVICE = {
     "Retry the same operation ID": "Run the drain again",
     "retry the same operation ID": "run the drain again",
@@ -63,36 +60,6 @@ def drain(settings: Settings, agent: str, now: int) -> Drained:
     with only_one(settings.workspace):
         queue.clear_leftovers(settings.workspace, now)
         return _drain(settings, agent, now)
-
-
-@contextmanager
-def only_one(workspace: str) -> Iterator[None]:
-    """Hold the drain's lock; the kernel frees it when its holder dies. Raises StoreBusy."""
-    place = os.path.join(workspace, queue.FOLDER, "drain.lock")
-    with queue.told(place, "nothing was drained"):
-        make_folder(os.path.dirname(place))
-        handle = os.open(place, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        _lock(handle, workspace)
-        yield
-    finally:
-        os.close(handle)
-
-
-def _lock(handle: int, workspace: str) -> None:
-    until = time.monotonic() + WAIT_S
-    while True:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() > until:
-                raise StoreBusy(
-                    f"Another drain of {workspace} has run for {WAIT_S} s;"
-                    " everything stays queued. Run it again later."
-                ) from None
-            time.sleep(0.02)
-        else:
-            return
 
 
 def _drain(settings: Settings, agent: str, now: int) -> Drained:

@@ -42,7 +42,7 @@ def damage(db: Database) -> str:
 
 def set_aside_if_damaged(settings: Settings, now: int) -> str:
     """Rename a damaged store, which the next drain makes anew; what was done, in words."""
-    from mash_plugin.throughline.drain import only_one
+    from mash_plugin.throughline.one_drain import only_one
 
     if settings.backend != "file":
         return "Nothing was changed: only a store of the workspace itself can be set aside."

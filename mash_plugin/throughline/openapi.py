@@ -11,7 +11,7 @@ SESSION = "/v1/sessions/{session_id}"
 Json = dict[str, Any]
 _ENTRY = {
     "type": "object",
-    "required": ["mem_id", "significance", "category", "date", "text", "stage"],
+    "required": ["mem_id", "significance", "category", "date", "text", "stage", "at"],
     "properties": {
         "mem_id": {"type": "string", "pattern": "^[0-9a-f]{16}$"},
         "significance": {"type": "number"},
@@ -19,6 +19,9 @@ _ENTRY = {
         "date": {"type": "string", "format": "date"},
         "text": {"type": "string"},
         "stage": {"enum": ["working", "long_term"]},
+        "at": {"type": "string", "format": "date-time"},
+        "session_id": {"type": ["string", "null"]},
+        "channel": {"type": ["string", "null"]},
     },
 }
 _ERROR = {

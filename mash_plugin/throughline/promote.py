@@ -13,6 +13,8 @@ class Promoted(NamedTuple):
 
     copied: int = 0
     expired: int = 0
+    note: str = ""
+    """What is worth saying of the compiled file, which shows the copies from now on."""
 
     def __str__(self) -> str:
         return f"consolidate: {self.copied} promoted, {self.expired} expired"
@@ -32,7 +34,8 @@ def promote(settings: Settings, agent: str, now: int) -> Promoted:
 
     Does nothing unless MM_WORKING_PROMOTE is on.
     """
-    from mash_plugin.throughline.drain import only_one
+    from mash_plugin.throughline.compile import rebuild
+    from mash_plugin.throughline.one_drain import only_one
     from mash_plugin.throughline.store import copy_important, expire, open_database
 
     refuse_impossible(settings)
@@ -42,6 +45,9 @@ def promote(settings: Settings, agent: str, now: int) -> Promoted:
         db = open_database(settings, to_write=True)
         try:
             copied = copy_important(db, agent) if settings.copy_promote else 0
-            return Promoted(copied, expire(db, agent, now - settings.ttl_hours * HOUR_MS))
+            expired = expire(db, agent, now - settings.ttl_hours * HOUR_MS)
+            if not copied:
+                return Promoted(copied, expired)
+            return Promoted(copied, expired, rebuild(db, settings, agent, now).note)
         finally:
             db.close()

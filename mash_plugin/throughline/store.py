@@ -183,7 +183,7 @@ def strongest(db: Database, agent: str, most: int) -> list[Row]:
 
 
 def recent(db: Database, agent: str, since: int, until: int, most: int) -> list[Row]:
-    """The working rows of a stretch of time, the newest first; columns as `strongest`."""
+    """The working rows of a stretch of time, the newest first; as `strongest`, and the session."""
     params = {"agent": agent, "since": since, "until": until, "most": most}
     return db.all(sql.recent_rows, params)
 

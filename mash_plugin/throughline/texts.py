@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from mash_plugin.privacy.credentials import mask
-from mash_plugin.throughline.clock import date_of
+from mash_plugin.throughline.clock import date_of, utc
 from mash_plugin.throughline.recall import Answer, Question
 from mash_plugin.throughline.store import Memory
 
@@ -51,6 +51,9 @@ def row_data(row: Memory) -> dict[str, Any]:
         "date": row_date(row),
         "text": mask(row.text),
         "stage": row.stage,
+        "at": utc(row.stored_at if row.event_at is None else row.event_at),
+        "session_id": row.session and mask(row.session),
+        "channel": row.channel and mask(row.channel),
     }
 
 

@@ -87,6 +87,9 @@ def test_working_memories_are_read_when_asked_for(api):
                 "date": "2026-10-03",
                 "text": "Decided to hold Zephyr's November invoice until the address is fixed.",
                 "stage": "working",
+                "at": "2026-10-03T16:03:30Z",
+                "session_id": SESSION,
+                "channel": "telegram:dm",
             }
         ],
         "long_term_matches": 0,

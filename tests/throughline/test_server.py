@@ -50,6 +50,9 @@ def test_an_agents_server_offers_its_tools_and_answers_in_text_and_data(served):
         "date": "2026-10-03",
         "text": "Decided to hold Zephyr's November invoice until the address is fixed.",
         "stage": "working",
+        "at": "2026-10-03T16:03:30Z",
+        "session_id": SESSION,
+        "channel": "telegram:dm",
     }
     assert found["structuredContent"] == {
         "agent": AGENT,

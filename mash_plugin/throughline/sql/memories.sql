@@ -76,7 +76,7 @@ ORDER BY significance DESC, sort_at DESC, mem_id
 LIMIT :most;
 
 -- name: recent_rows
-SELECT mem_id, category, text, event_at, stored_at FROM mm_memories
+SELECT mem_id, category, text, event_at, stored_at, session_id FROM mm_memories
 WHERE agent_id = :agent AND stage = 'working' AND sort_at > :since AND sort_at <= :until
 ORDER BY sort_at DESC, mem_id
 LIMIT :most;

@@ -1,0 +1,150 @@
+"""What the owner of a runner mistypes or overlooks is told to them."""
+
+import json
+import os
+
+import pytest
+
+from mash_plugin.throughline import doctor as examination
+from tests.throughline.conftest import AGENT, CHAT, NOW, SESSION, both, lines_of
+
+LATE = {"MM_TEST_NOW_MS": str(NOW + 20 * 60_000)}
+JOB = lines_of(("assistant", "Remember: the job ended with exit code 3."))
+
+
+def capture_job(workspace, text, *more, session="job"):
+    names = ("--agent", AGENT, "--session-id", session, "--channel", "cron:job")
+    kind = ("--source-kind", "cron", "--transcript", workspace.write(text, "job.jsonl"))
+    return workspace.run("capture-session", *names, *kind, "--config-dir", workspace.path, *more)
+
+
+def doctor(workspace, *more, **environment):
+    return workspace.run("doctor", "--config-dir", workspace.path, *more, **environment)
+
+
+def ask(workspace, tool, *more, **arguments):
+    where = ("call", "--agent", AGENT, "--config-dir", workspace.path)
+    return workspace.run(*where, *more, tool, json.dumps(arguments))
+
+
+def test_a_drain_under_a_wrong_name_tells_whose_captures_wait(workspace):
+    capture_job(workspace, JOB)
+    told = f"captures wait here of {AGENT} (1, for 0 minutes). Is the name right?"
+    assert told in workspace.drain("support-bt").err
+    quiet = ("consolidate", "--agent-id", "support-bt", "--drain-only", "--quiet")
+    where = ("--config-dir", workspace.path)
+    assert workspace.run(*quiet, *where).err == ""  # the other agent's drain may be due in a minute
+    assert f"{AGENT} (1, for 20 minutes)" in workspace.run(*quiet, *where, **LATE).err
+
+
+@pytest.mark.parametrize("more", [(), ("--agent", "support-bt")])
+def test_the_doctor_lists_who_waits_whoever_is_asked_for(workspace, more):
+    capture_job(workspace, JOB)
+    assert f"1 capture(s) of {AGENT} wait for the next drain" in doctor(workspace, *more).out
+
+
+def test_a_long_time_is_told_in_days(workspace):
+    capture_job(workspace, JOB)
+    late = {"MM_TEST_NOW_MS": str(NOW + 5 * 86_400_000)}
+    assert "the oldest has waited for 5 days" in doctor(workspace, "--agent", AGENT, **late).out
+
+
+def test_a_new_workspace_is_told_as_one(workspace):
+    workspace.folder.rmdir()
+    assert f"{workspace.path} did not exist and was made" in capture_job(workspace, JOB).err
+    assert capture_job(workspace, JOB, session="two").err == ""
+
+
+def test_another_run_under_the_same_id_is_told(workspace):
+    assert capture_job(workspace, JOB).err == ""
+    assert capture_job(workspace, JOB).err == ""
+    again = JOB.replace("code 3", "code 0")
+    assert capture_job(workspace, again, "--quiet").err == ""
+    assert "takes the place of what was captured of session job" in capture_job(workspace, JOB).err
+
+
+def test_a_chat_that_goes_on_is_no_other_run(workspace):
+    workspace.capture(workspace.write(CHAT))
+    assert workspace.capture(workspace.write(CHAT + JOB)).err == ""
+
+
+def test_an_empty_transcript_is_told(workspace):
+    done = capture_job(workspace, "")
+    assert (done.code, done.err) == (0, "The transcript is empty; nothing was queued.\n")
+
+
+def test_before_the_drain_a_search_tells_what_waits_for_it(workspace):
+    capture_job(workspace, JOB)
+    for done in (
+        ask(workspace, "mm_search", memory_stage="any"),
+        ask(workspace, "mm_session_recall", session_id="job"),
+    ):
+        assert f"1 capture(s) of {AGENT} wait for the next drain" in done.err
+    workspace.drain()
+    assert ask(workspace, "mm_search", memory_stage="any").err == ""
+
+
+def test_a_sentence_that_finds_nothing_is_told_how_words_match(workspace):
+    done = ask(workspace, "mm_search", query="what did the job do?", memory_stage="any")
+    assert "All words of the query must match" in done.err
+    assert ask(workspace, "mm_search", query="job", memory_stage="any").err == ""
+
+
+@both
+def test_entries_as_data_tell_session_channel_and_time(workspace):
+    workspace.capture(workspace.write(CHAT))
+    workspace.drain()
+    done = ask(workspace, "mm_search", "--data", query="November", memory_stage="any")
+    [entry] = json.loads(done.out)["entries"]
+    assert (entry["session_id"], entry["channel"]) == (SESSION, "telegram:dm")
+    assert entry["at"].startswith("2026-10-03T16:0")
+
+
+def test_root_is_refused_in_the_workspace_of_another_user(workspace, monkeypatch):
+    if os.geteuid() != 0:
+        pytest.skip("only root can give a folder away")
+    os.chown(workspace.folder, 12345, 12345)
+    for done in (capture_job(workspace, JOB), workspace.drain(), ask(workspace, "mm_search")):
+        assert done.code == 2
+        assert "belongs to #12345" in done.err
+        assert "sudo -u" in done.err
+    assert list(workspace.folder.iterdir()) == []
+
+
+def test_the_doctor_names_all_files_of_another_user_and_the_command_that_helps(
+    workspace, monkeypatch
+):
+    capture_job(workspace, JOB)
+    workspace.drain()
+    me = os.geteuid()
+    monkeypatch.setattr(os, "geteuid", lambda: 1)
+    found = {one.name: one for one in examination.findings(workspace.settings, AGENT, NOW)}
+    foreign = found["foreign-files"]
+    assert "memories.db" in foreign.what
+    assert f"chown -R daemon {workspace.path}" in foreign.next
+    monkeypatch.setattr(os, "geteuid", lambda: me)
+    assert "foreign" not in doctor(workspace).out
+
+
+@both
+def test_recent_activity_leaves_out_the_summary_of_a_session_that_said_something(workspace):
+    workspace.environment |= {"MM_WORKING_COMPILE": "1", "MM_WORKING_AUTO_REFRESH": "1"}
+    plain = workspace.write(lines_of(("assistant", "The weather is fine.")), "plain.jsonl")
+    workspace.capture(plain, session="quiet-one")
+    workspace.capture(workspace.write(CHAT))
+    workspace.drain()
+    recent = (workspace.folder / "MEMORY.md").read_text().partition("Recent")[2]
+    assert "Decided to hold" in recent
+    assert "session quiet-one" in recent
+    assert f"session {SESSION}" not in recent
+    assert "not represented" not in recent
+
+
+@pytest.mark.parametrize("backend", ["postgres"], indirect=True)
+def test_promoted_memories_are_in_the_memory_file_at_once(workspace):
+    workspace.capture(workspace.write(CHAT))
+    workspace.drain()
+    where = ("consolidate", "--agent-id", AGENT, "--promote-only", "--config-dir", workspace.path)
+    assert "2 promoted" in workspace.run(*where, MM_WORKING_PROMOTE="1").out
+    lasting = (workspace.folder / "MEMORY.md").read_text().partition("Long-term")[2]
+    assert "Decided to hold" in lasting.partition("Recent")[0]
