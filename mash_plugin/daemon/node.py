@@ -88,6 +88,7 @@ class Node:
             new_id=new_id,
             windows=self._windows,
             caller=caller,
+            is_live=self.hook_state.is_known,
             on_damaged=self.on_damaged_record,
             group=self._group_memory(settings),
         )

@@ -36,6 +36,8 @@ class Call(NamedTuple):
     caller: Caller = Caller()
     wait: Callable[[float], None] = sleep
     """How to wait for a host that has not written its newest line yet."""
+    is_live: Callable[[str], bool] = lambda _: True
+    """Whether hooks told of this session: only then may its transcript still appear."""
     on_damaged: Callable[[str], None] = lambda _: None
     """Logs the ID of a record that does not fit its checksum; its text is never shown."""
     group: GroupMemory | None = None

@@ -86,7 +86,7 @@ def _resolve_patiently(
                     return _resolve(db, call, scope, citation, chat, answered)
                 except _MAY_COME_LATE as error:
                     late, seen = error, state
-        wait = next(waits, None) if _may_come(citation, late, session_id) else None
+        wait = next(waits, None) if _may_come(call, citation, late, session_id) else None
         if session_id and (is_first or wait is None):
             refuse_unread(call.settings, call.chats.project_of_session(session_id))
             if chat is None and "message_id" not in citation:
@@ -104,11 +104,18 @@ def _refuse_forgotten(call: Call, session_id: str) -> None:
         )
 
 
-def _may_come(citation: dict[str, Any], error: MashError, session_id: str | None) -> bool:
-    """Whether waiting can help: what a message says does not change once it is known."""
+def _may_come(
+    call: Call, citation: dict[str, Any], error: MashError, session_id: str | None
+) -> bool:
+    """Whether waiting can help: what a message says does not change once it is known.
+
+    Nor does a session's transcript appear that runs nowhere, as far as hooks tell.
+    """
     if "message_id" in citation:
         return isinstance(error, MessageNotFound) and session_id is not None
-    return True
+    if isinstance(error, SessionNotFound):
+        return session_id == call.caller.session_id or call.is_live(session_id or "")
+    return not (isinstance(error, EndorsementNotByPerson) and error.details["role"] == "user")
 
 
 def _resolve(
@@ -248,7 +255,9 @@ def _not_the_persons(
     else:
         what = f"in a message whose author is {message.author}"
     return EndorsementNotByPerson(
-        f"The quote is said {what}. Cite words that the person typed, or save a candidate."
+        f"The quote is said {what}. Cite words that the person typed, or save with review"
+        ' "candidate" and this citation with purpose "context".',
+        role=message.role,
     )
 
 

@@ -95,6 +95,13 @@ class HookState:
         with self._lock:
             self._sessions[session_id].has_ended = True
 
+    def is_known(self, session_id: str) -> bool:
+        """Whether a hook of this session ran, here or before."""
+        with self._lock:
+            if session_id in self._sessions:
+                return True
+        return self._load(session_id) is not None
+
     def has_ended(self, session_id: str) -> bool:
         """Whether this daemon was told the session's end."""
         with self._lock:

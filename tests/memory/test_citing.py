@@ -192,6 +192,25 @@ def test_a_headless_prompt_counts_only_when_the_person_says_so(memory: Memory, s
     assert "headless" in receipt["warnings"][0]
 
 
+def test_the_refusal_of_a_headless_prompt_names_what_saves_it_as_a_candidate(
+    memory: Memory, shop: Shop
+) -> None:
+    shop.transcript.headless("Let's use Milvus instead.")
+    with pytest.raises(EndorsementNotByPerson) as caught:
+        memory.create(CANDIDATE, endorsed("Let's use Milvus instead."))
+    assert 'review "candidate" and this citation with purpose "context"' in caught.value.message
+    as_told = {**endorsed("Let's use Milvus instead.")[0], "purpose": "context"}
+    assert memory.create(CANDIDATE, [as_told])["revision"] == 1
+    assert memory.waited == [], "who said it was known at once"
+
+
+def test_a_session_that_no_hook_told_of_is_not_waited_for(memory: Memory) -> None:
+    memory.call = memory.call._replace(is_live=lambda _: False)
+    with pytest.raises(SessionNotFound):
+        memory.create(CANDIDATE, endorsed("Use tabs.", "s-none"))
+    assert memory.waited == []
+
+
 @pytest.mark.spec("R-018")
 def test_a_prompt_of_codex_exec_is_headless(memory: Memory) -> None:
     session = "01a22b46-ef78-7e32-8ff3-ca6f94ba9da5"
