@@ -92,8 +92,8 @@ def test_two_sessions_beside_each_other_do_not_pass_the_quota_together(group):
     group.run("UPDATE nodes SET quota = 1")
     outcomes = []
 
-    def publish(record, level):
-        with closing(group.open("anna")) as db:
+    def publish(db, record, level):
+        with closing(db):
             try:
                 db.run(f"SET default_transaction_isolation = '{level}'", {})
                 published(db, "n1", record)
@@ -103,7 +103,9 @@ def test_two_sessions_beside_each_other_do_not_pass_the_quota_together(group):
 
     levels = ("read committed", "repeatable read")
     threads = [
-        threading.Thread(target=publish, args=(f"r{number}", levels[number % 2]))
+        threading.Thread(
+            target=publish, args=(group.open("anna"), f"r{number}", levels[number % 2])
+        )
         for number in range(4)
     ]
     for thread in threads:
