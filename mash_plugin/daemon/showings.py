@@ -9,6 +9,7 @@ from mash_plugin.chats.project import Project, project_of
 from mash_plugin.chats.reading import StoredMessage, chat_of, prompts_newest_first
 from mash_plugin.chats.switches import what_is_off
 from mash_plugin.daemon.hook_parts import pause_targets
+from mash_plugin.daemon.sessions import told_until
 from mash_plugin.errors import NotFound
 from mash_plugin.memory.call import Call
 from mash_plugin.memory.denied import Denied
@@ -17,7 +18,7 @@ from mash_plugin.memory.log import shown_to
 from mash_plugin.memory.masking import masking
 from mash_plugin.store import showings
 from mash_plugin.store.ledger import injected_into
-from mash_plugin.store.pauses import FOR_EVER, read_pauses
+from mash_plugin.store.pauses import read_pauses
 from mash_plugin.store.showings import SessionCounts
 from mash_plugin.store.sqlite import Connection
 
@@ -161,7 +162,7 @@ class _Telling:
         until = max((self._pauses.get(target, 0) for target in targets), default=0)
         if until <= self._call.now:
             return None
-        return {"until": None if until >= FOR_EVER else until}
+        return {"until": told_until(until)}
 
     def _project(self, place: str) -> Project | None:
         if place not in self._projects:

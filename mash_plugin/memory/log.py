@@ -18,19 +18,17 @@ def log_events(call: Call, request: Json) -> Json:
     start, limit = request["offset"], request["limit"]
     since = request.get("since", call.now - request.get("ago_ms", 0))
     with call.store.reading() as db:
-        found = list_events(db, since, start, limit + 1)
-        told = _Told(call, db)
-        events = [told.event(one) for one in found[:limit]]
-    return {
-        "events": [one for one in events if one is not None],
-        "next_offset": start + limit if len(found) > limit else None,
-        "now": call.now,
-    }
+        page = _page(call, db, list_events(db, since, start, limit + 1), start, limit)
+    return {**page, "now": call.now}
 
 
 def shown_to(call: Call, db: Connection, session_id: str, start: int, limit: int) -> Json:
     """One page of what a session was shown, the oldest first; left-out projects stay out."""
-    found = list_shown_to(db, session_id, start, limit + 1)
+    return _page(call, db, list_shown_to(db, session_id, start, limit + 1), start, limit)
+
+
+def _page(call: Call, db: Connection, found: list[Event], start: int, limit: int) -> Json:
+    """The events of a page; `found` holds one more where another page follows."""
     told = _Told(call, db)
     events = [told.event(one) for one in found[:limit]]
     return {
