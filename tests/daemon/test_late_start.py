@@ -55,41 +55,39 @@ def test_a_start_that_met_no_daemon_comes_with_the_prompt(place: Place) -> None:
     assert made_up_once(place)
 
 
-def test_an_answer_that_the_hook_had_no_time_to_read_counts_as_not_told(place: Place) -> None:
-    place.start()
-    connection = connecting.connect(place.paths, 10.0)
-    assert connection is not None
-    with connection:
-        frame = b"mash/1 hook session-start claude-code\n" + event("SessionStart", source="startup")
-        connection.sendall(frame)
-        select.select([connection], [], [])
-    assert made_up_once(place)
-
-
-def unread(place: Place, number: int) -> None:
-    """So many starts, answered at once, of which no hook had time to read its own."""
+def unread(place: Place, starts: list[bytes], agent: str = "claude-code") -> None:
+    """These starts at once, each answered, of which no hook had time to read its own."""
     with ExitStack() as stack:
         waiting = []
-        for session in range(number):
+        for start in starts:
             connection = connecting.connect(place.paths, 10.0)
             assert connection is not None
             waiting.append(stack.enter_context(connection))
-            start = event("SessionStart", source="startup", session_id=f"s-{session}")
-            connection.sendall(b"mash/1 hook session-start claude-code\n" + start)
+            connection.sendall(f"mash/1 hook session-start {agent}\n".encode() + start)
         for connection in waiting:
             select.select([connection], [], [])
 
 
+def of_session(number: int) -> bytes:
+    return event("SessionStart", source="startup", session_id=f"s-{number}")
+
+
+def test_an_answer_that_the_hook_had_no_time_to_read_counts_as_not_told(place: Place) -> None:
+    place.start()
+    unread(place, [event("SessionStart", source="startup")])
+    assert made_up_once(place)
+
+
 def test_of_many_answers_at_once_that_no_hook_read_each_counts_as_not_told(place: Place) -> None:
     place.start()
-    unread(place, 50)
+    unread(place, [of_session(number) for number in range(50)])
     place.hook("reminder-timer", event("Stop"))
     assert place.call("status")["late_hooks"] == {"session-start": 50}
 
 
 def test_a_daemon_that_ends_leaves_word_of_a_start_that_no_hook_read(place: Place) -> None:
     daemon = place.start()
-    unread(place, 1)
+    unread(place, [of_session(0)])
     place.call("stop")
     daemon.wait(10.0)
     place.start()
@@ -109,12 +107,7 @@ def test_a_start_that_was_printed_is_not_repeated(place: Place, agent: str) -> N
 
 def test_it_is_logged_and_counted_that_a_hook_was_late(place: Place) -> None:
     place.start()
-    connection = connecting.connect(place.paths, 10.0)
-    assert connection is not None
-    with connection:
-        frame = b"mash/1 hook session-start codex\n" + event("SessionStart", source="startup")
-        connection.sendall(frame)
-        select.select([connection], [], [])
+    unread(place, [event("SessionStart", source="startup")], "codex")
     assert made_up_once(place, "codex")
     assert place.call("status")["late_hooks"]["session-start"] == 1
     assert "late name=session-start agent=codex" in Path(place.paths.log).read_text()
