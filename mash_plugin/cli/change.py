@@ -23,6 +23,11 @@ DONE_WORDS = {
 }
 IN_A_TERMINAL = {"edit": " (--statement TEXT does without an editor)"}
 OLD_BACKUPS = "Backups made before now still hold it: `mash backup rewrite` removes it there."
+STALE = "Its source has changed: agents are not told it by themselves."
+STALE_WORDS = {
+    "by_hand": "again told to agents, by your own word; quotes that changed stay in the history",
+    "stale": "still not told to agents by themselves: `mash establish` makes it yours",
+}
 Json = dict[str, Any]
 
 
@@ -32,7 +37,8 @@ def establish(record_id: str) -> None:
     """Make a record your own settled choice, without further words as evidence.
 
     A candidate becomes established, a proposal accepted, an agent's decision yours. The
-    citations stay, and the history says "by the person at the terminal".
+    citations stay, and the history says "by the person at the terminal". What is out of force
+    because its source has changed is back in force; the changed quotes stay in the history.
     """
     _require_terminal()
     told = _ask("establish", id=plain(record_id))
@@ -47,7 +53,8 @@ def edit(record_id: str, statement: str | None) -> None:
     """Change the wording of a record; its citations and its standing stay.
 
     Opens $EDITOR, or takes the wording from --statement. `mash record` then says that you
-    reworded it, for its quotes are what the earlier wording rests on.
+    reworded it, for its quotes are what the earlier wording rests on. What is yours and out of
+    force because its source has changed is back in force with it.
     """
     _require_terminal()
     told = _ask("edit", id=plain(record_id))
@@ -141,7 +148,8 @@ def _show(told: Json) -> None:
     rows = record_rows(told["record"])
     if becomes := told.get("becomes"):
         text = [becomes["statement"]] if told["action"] == "edit" else []
-        rows.append(("Becomes", lines_of(*text, state_words(becomes))))
+        stands = STALE_WORDS.get(becomes.get("evidence", ""), "")
+        rows.append(("Becomes", lines_of(*text, state_words(becomes), stands)))
     print_table(rows)
 
 
@@ -154,7 +162,7 @@ def _do(told: Json, question: str, **request: str) -> None:
     number = f", revision {record['revision']}" if told["action"] in ("establish", "edit") else ""
     click.echo(f"{DONE_WORDS[told['action']]}: {clean(at['id'])}{number}")
     if record.get("status") == "stale_evidence":
-        click.echo("Its source has changed: agents are not told it by themselves.", err=True)
+        click.echo(f"{STALE} `mash establish` makes it yours, as it is.", err=True)
     if told["action"] == "edit" and record.get("status") == "inactive":
         click.echo("It stays out of force: agents are not told it.", err=True)
 

@@ -107,6 +107,8 @@ def _commands(one: Json) -> list[Hand]:
     found = [Hand("Correct the wording", f"mash edit {record_id}")]
     if one["review"] == "candidate" and one["state"] not in RETIRED:
         found.append(Hand("Make it settled", f"mash establish {record_id}"))
+    elif one["status"] == "stale_evidence":
+        found.append(Hand("Bring it back into force", f"mash establish {record_id}"))
     if one["state"] not in RETIRED:
         found.append(Hand("Withdraw it", f"mash withdraw {record_id}"))
     found.append(Hand("Forget it for good", f"mash forget-record {record_id}"))

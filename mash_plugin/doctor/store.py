@@ -90,7 +90,9 @@ def check_evidence(machine: Machine) -> Iterator[Finding]:
         (stale,) = db.one(SQL.count_stale) or (0,)
     if stale:
         text = f"{counted(stale, 'record')} resting on words that changed in their chats since"
-        why = "they are not recalled by themselves any more"
+        why = (
+            "not recalled by themselves any more; `mash establish ID` brings one back by your hand"
+        )
         yield Finding("evidence-stale", "note", text, why, "mash records --all")
 
 

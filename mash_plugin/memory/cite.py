@@ -32,6 +32,7 @@ from mash_plugin.records.approvals import is_bare_approval
 from mash_plugin.records.authority import Cited, Trust, counts_as_person
 from mash_plugin.records.evidence import find_quote, kept_text
 from mash_plugin.records.model import Evidence, Scope
+from mash_plugin.records.quotation_marks import reaches_outside
 from mash_plugin.store.sqlite import Connection
 
 FLUSH_WAITS_S = (0.05, 0.05, 0.1, 0.1, 0.1, 0.2, 0.2, 0.2, 0.25, 0.25, 0.25, 0.25)
@@ -227,19 +228,32 @@ def _cited(
 
 
 def _persons_words(call: Call, citation: dict[str, Any], message: StoredMessage) -> bool:
-    """Whether the quote stands in what the person visibly typed, as far as it is trusted."""
+    """Whether the quote is said by the person, as far as what was typed is trusted."""
+    typed = message.person_text or ""
+    return _is_persons(call, message) and reaches_outside(citation["quote"], typed)
+
+
+def _is_persons(call: Call, message: StoredMessage) -> bool:
     trust = Trust(call.settings.trust_inferred_authors, call.settings.trust_headless_prompts)
     return (
         message.role == "user"
         and message.person_text is not None
         and counts_as_person(message.author, message.is_headless, trust)
-        and find_quote(citation["quote"], message.person_text) is not None
     )
 
 
 def _not_the_persons(
     call: Call, citation: dict[str, Any], message: StoredMessage
 ) -> EndorsementNotByPerson:
+    typed = message.person_text or ""
+    if _is_persons(call, message) and find_quote(citation["quote"], typed) is not None:
+        return EndorsementNotByPerson(
+            "The quote stands between quotation marks alone, where the person may only tell what"
+            " somebody else said. Cite the whole sentence, with the words around the marks, if the"
+            ' person says so too; else ask the person, or save with review "candidate" and this'
+            ' citation with purpose "context".',
+            role=message.role,
+        )
     if message.role != "user":
         what = f"by a message of role {message.role}"
     elif _is_only_untrusted(call, citation, message):

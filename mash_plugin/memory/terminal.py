@@ -24,8 +24,9 @@ from mash_plugin.memory.masking import masking
 from mash_plugin.memory.private import refuse_private, refuse_repeated
 from mash_plugin.memory.reading import get_record
 from mash_plugin.records.duplicates import interpretation_hash
+from mash_plugin.records.evidence import is_stale
 from mash_plugin.records.model import Body, Revision
-from mash_plugin.records.terminal import established, reworded, withdrawn
+from mash_plugin.records.terminal import established, reworded, still_cited, withdrawn
 from mash_plugin.store.changes import add_revision, hidden_records, remove_record, unhide
 from mash_plugin.store.operations import identity_of
 from mash_plugin.store.provenance import list_saved
@@ -75,6 +76,8 @@ def list_hidden(call: Call, _request: Json) -> Json:
 def change(call: Call, request: Json) -> Json:
     """Establish, edit, withdraw, forget or bring back one record.
 
+    What changed quotes took out of force is back in force once it is settled by hand.
+
     Without `revision` nothing is changed. Raises NotFound, Forgotten, InvalidArgument,
     InvalidState, InvalidTransition, RecordsDisabled, PrivateText, CredentialText or
     RevisionConflict.
@@ -93,7 +96,10 @@ def change(call: Call, request: Json) -> Json:
             return _told(call, db, head, request, done=True)
         _expect(head, request["revision"])
         current = _current(call, db, head)
-        write(call, db, head, _changed(call, head, current, request), current)
+        body = _changed(call, head, current, request)
+        if request["action"] in ("establish", "edit"):
+            current = current._replace(evidence=still_cited(body, current.evidence))
+        write(call, db, head, body, current)
         return _told(call, db, _head(db, head.id), request, done=True)
 
 
@@ -162,12 +168,16 @@ def _told(call: Call, db: Connection, head: Head, request: Json, done: bool = Fa
         case "edit" if "statement" not in request:
             _refuse_change(call, head, request["action"])
         case _ if not done:
-            body = _changed(call, head, _current(call, db, head), request)
+            current = _current(call, db, head)
+            body = _changed(call, head, current, request)
             becomes = {"review": body.review, "state": body.state, "statement": body.statement}
             shown = masking(call.settings)
             told["becomes"] = becomes | {"statement": shown(body.statement)}
             if body.decided_by:
                 told["becomes"]["decided_by"] = body.decided_by
+            if not body.is_retired and is_stale(current.evidence):
+                stays = is_stale(still_cited(body, current.evidence))
+                told["becomes"]["evidence"] = "stale" if stays else "by_hand"
     return told
 
 
@@ -178,12 +188,12 @@ def _changed(call: Call, head: Head, current: Revision, request: Json) -> Body:
         case "withdraw":
             return withdrawn(current.body)
         case "establish":
-            return established(current.body)
+            return established(current.body, is_stale(current.evidence))
         case "edit" if "statement" in request:
             asked = {"statement": request["statement"]}
             refuse_private(call, asked, "edit")
             refuse_repeated(call, asked, current.evidence)
-            return reworded(current.body, request["statement"])
+            return reworded(current.body, request["statement"], is_stale(current.evidence))
         case "edit":
             raise InvalidArgument("To edit a record, give its new statement.")
         case other:

@@ -13,7 +13,7 @@ class Cited(NamedTuple):
 
     evidence: Evidence
     is_persons_words: bool
-    """The quote stands in what the person visibly typed, as far as the settings trust it."""
+    """The quote is said in what the person visibly typed, as far as the settings trust it."""
     agent_message_before: str | None = None
     """The agent's message directly before it, for a message of the person."""
 
@@ -80,7 +80,8 @@ def check_persons_words(body: Body, cited: Sequence[Cited]) -> None:
         if not persons:
             raise EndorsementRequired(
                 "An established fact needs a citation of the person's own words, of any purpose."
-                " Save it as a candidate, or cite what the person typed."
+                " Save it as a candidate, or cite what the person typed, and not between quotation"
+                " marks alone."
             )
     else:
         persons = [c for c in cited if c.is_persons_words and c.evidence.purpose == "endorsement"]

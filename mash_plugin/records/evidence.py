@@ -45,16 +45,39 @@ def fold(text: str) -> str:
 
 def quote_occurs_in(quote: str, text: str) -> bool:
     """Whether the quote stands in the text, no word cut at its ends."""
-    return _find(fold(quote), fold(text)) is not None
+    return find_folded(fold(quote), fold(text)) is not None
 
 
 def find_quote(quote: str, text: str) -> str | None:
     """The source's own characters of the quote, or None where it does not stand in the text."""
     folded_quote, folded_text = fold(quote), fold(text)
-    start = _find(folded_quote, folded_text)
+    start = find_folded(folded_quote, folded_text)
     if start is None:
         return None
     return text[_source_span(text, start, start + len(folded_quote) - 1)]
+
+
+def find_folded(quote: str, text: str, start: int = 0) -> int | None:
+    """Where a folded quote stands in a folded text from there on, no word cut at its ends."""
+    if not quote:
+        return None
+    start = text.find(quote, start)
+    while start != -1:
+        if not (_cuts_word(text, start) or _cuts_word(text, start + len(quote))):
+            return start
+        start += 1
+        while _cuts_word(text, start):  # or a long run of one letter is searched for ever
+            start += 1
+        start = text.find(quote, start)
+    return None
+
+
+def is_spaced(character: str) -> bool:
+    """Whether it belongs to a word of a script that is written with spaces."""
+    if not (character.isalnum() or unicodedata.category(character)[0] == "M"):
+        return False
+    code = ord(character)
+    return code < 0x0E00 or not any(low <= code <= high for low, high in _UNSPACED)
 
 
 def kept_text(quote: str, text: str) -> str:
@@ -88,22 +111,13 @@ def is_fresh(evidence: Evidence) -> bool:
     return evidence.status in ("matching", "unindexed") and not _is_unmarked(evidence)
 
 
+def is_stale(cited: Sequence[Evidence]) -> bool:
+    """Whether one of the quotes that a wording was saved with has changed since (R-025)."""
+    return not all(is_fresh(e) for e in cited if e.added_by == "revision")
+
+
 def _is_unmarked(evidence: Evidence) -> bool:
     return "unknown" in (evidence.role, evidence.purpose)
-
-
-def _find(quote: str, text: str) -> int | None:
-    if not quote:
-        return None
-    start = text.find(quote)
-    while start != -1:
-        if not (_cuts_word(text, start) or _cuts_word(text, start + len(quote))):
-            return start
-        start += 1
-        while _cuts_word(text, start):  # or a long run of one letter is searched for ever
-            start += 1
-        start = text.find(quote, start)
-    return None
 
 
 def _cuts_word(text: str, at: int) -> bool:
@@ -111,15 +125,7 @@ def _cuts_word(text: str, at: int) -> bool:
         return False
     if unicodedata.combining(text[at]):  # a letter and its marks are one, in every script
         return True
-    return _is_spaced(text[at - 1]) and _is_spaced(text[at])
-
-
-def _is_spaced(character: str) -> bool:
-    """Whether it belongs to a word of a script that is written with spaces."""
-    if not (character.isalnum() or unicodedata.category(character)[0] == "M"):
-        return False
-    code = ord(character)
-    return code < 0x0E00 or not any(low <= code <= high for low, high in _UNSPACED)
+    return is_spaced(text[at - 1]) and is_spaced(text[at])
 
 
 def _source_span(text: str, first: int, last: int) -> slice:

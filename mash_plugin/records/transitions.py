@@ -105,6 +105,7 @@ def counted_by_confirm(
     if status != "current":
         raise NotCurrent(
             f"Only an established current record can be confirmed; this one is {status}."
+            + (" `revise` it, citing words that stand." if status == "stale_evidence" else "")
         )
     if body.kind != "fact":
         check_persons_words(body, cited)

@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from mash_plugin.records.evidence import is_fresh
+from mash_plugin.records.evidence import is_stale
 from mash_plugin.records.model import Evidence, EvidenceStatus, Revision, Scope
 from mash_plugin.store.forgotten import refuse_forgotten
 from mash_plugin.store.operations import forget_receipts
@@ -155,16 +155,11 @@ def _head_row(
     return {
         **revision_row(revision),
         "retired": int(revision.body.is_retired),
-        "evidence_stale": _is_stale(revision),
+        "evidence_stale": int(is_stale(revision.evidence)),
         "interpretation_hash": interpretation_hash,
         "strong_tokens": strong,
         "weak_tokens": weak,
     }
-
-
-def _is_stale(revision: Revision) -> int:
-    cited = (e for e in revision.evidence if e.added_by == "revision")
-    return int(not all(is_fresh(e) for e in cited))
 
 
 def _insert_revision(db: Connection, place: tuple[str, ...], revision: Revision) -> None:

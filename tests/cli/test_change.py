@@ -8,7 +8,7 @@ import pytest
 from tests.cli.test_chats_commands import SESSION
 from tests.setup.terminals import on_a_terminal
 from tests.support.homes import Home
-from tests.support.saved import begin, record, save
+from tests.support.saved import WORDS, begin, record, save
 
 pytestmark = pytest.mark.slow
 
@@ -133,6 +133,42 @@ def test_a_wording_is_changed_in_the_editor_or_on_the_command_line(
     lines = [" ".join(line.split()) for line in told.mash("record", made).out.splitlines()]
     assert "Worded by the person at the terminal" in lines  # whose wording, not who withdrew it
     assert any(line.startswith("Changed") and line.endswith("revision 4") for line in lines)
+
+
+@pytest.mark.spec("R-025", "R-026")
+def test_what_a_changed_transcript_took_out_of_force_is_brought_back_at_the_terminal(
+    fresh: Home,
+) -> None:
+    begin(fresh)
+    kept, reworded = (save(fresh, "established", f"Letters {n}.") for n in (1, 2))
+    guess = save(fresh, "candidate", "Letters 3.")
+    (transcript,) = fresh.claude.glob("projects/*/*.jsonl")
+    transcript.write_text(transcript.read_text().replace(WORDS, "Typst? Let me think."))
+    assert fresh.mash("index").code == 0
+    assert state_of(fresh, kept)["status"] == "stale_evidence"
+
+    code, shown = on_a_terminal(fresh, "n\n", "mash", "establish", kept)
+    assert (code, "again told to agents, by your own word" in shown) == (1, True)
+    code, shown = on_a_terminal(fresh, "y\n", "mash", "establish", kept)
+    assert (code, f"Established: {kept}, revision 2" in shown) == (0, True)
+    edit = ("mash", "edit", reworded, "--statement", "Letters are set.")
+    code, shown = on_a_terminal(fresh, "y\n", *edit)
+    assert (code, "again told to agents, by your own word" in shown) == (0, True)
+    for made in (kept, reworded):
+        assert state_of(fresh, made)["status"] == "current"
+        page = " ".join(fresh.mash("record", made).out.split())
+        assert "none but that: the quotes of earlier wordings have changed" in page
+        assert "its message has changed" in page
+    code, shown = on_a_terminal(fresh, "y\n", "mash", "establish", kept)
+    assert (code, "nothing is left to do" in shown) == (1, True)
+
+    edit = ("mash", "edit", guess, "--statement", "Letters may follow.")
+    code, shown = on_a_terminal(fresh, "y\n", *edit)
+    assert (code, "still not told to agents by themselves" in shown) == (0, True)
+    assert "`mash establish` makes it yours, as it is." in shown
+    assert state_of(fresh, guess)["status"] == "stale_evidence"
+    assert on_a_terminal(fresh, "y\n", "mash", "establish", guess)[0] == 0
+    assert state_of(fresh, guess)["status"] == "current"
 
 
 def test_a_record_is_withdrawn_and_forgotten_for_good(told: Home) -> None:

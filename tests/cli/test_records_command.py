@@ -187,3 +187,14 @@ def test_a_rewording_is_told_of_whoever_the_record_belongs_to(
     }
     rows = dict(revision_rows(revision, None, {"evidence": []}, person_of(owned)))
     assert rows["  wording"].startswith(f"reworded by {who}: ")
+
+
+def test_a_wording_that_stands_by_hand_alone_says_what_became_of_its_quotes():
+    details = {"kind": "preference", "state": "active"}
+    body = {"review": "established", "statement": "Use tabs.", "recorded_by": "codex"}
+    revision = {"revision": 2, "recorded_at": 0, "body": {**body, "details": details}}
+    revision |= {"origin": "by the person at the terminal", "evidence": []}
+    revision |= {"confirmation_history": []}
+    above = {"revision": 3, "evidence": [{"quote": "…"}]}
+    rows = dict(revision_rows(revision, None, above, "the person"))
+    assert rows["  evidence"] == "none but that: the quotes of earlier wordings have changed"

@@ -247,3 +247,10 @@ def test_what_holds_words_is_found_alike_however_much_of_it_there_is(
     monkeypatch.setattr(browse, "MOST_ROWS", 0)
     browse._counted.clear()
     assert pages() == few
+
+
+def test_the_page_of_a_record_whose_quotes_changed_names_the_command_that_brings_it_back() -> None:
+    one = {"id": "4711", "review": "established", "state": "active", "status": "stale_evidence"}
+    assert ("Bring it back into force", "mash establish 4711") in memory_pages._commands(one)
+    one["status"] = "current"
+    assert not any("establish" in hand.text for hand in memory_pages._commands(one))

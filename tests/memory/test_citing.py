@@ -27,6 +27,10 @@ def endorsed(quote: str, session_id: str = "s-1") -> list[Json]:
     return [{"session_id": session_id, "quote": quote, "purpose": "endorsement"}]
 
 
+def decided(statement: str) -> Json:
+    return {**ACCEPTED, "statement": statement}
+
+
 def first_evidence(memory: Memory, receipt: Json) -> Json:
     evidence: list[Json] = memory.get(receipt["id"])["revisions"][0]["evidence"]
     return evidence[0]
@@ -149,6 +153,65 @@ def test_pasted_fenced_and_quoted_text_is_not_the_persons_own(
     with pytest.raises(EndorsementNotByPerson):
         memory.create(ACCEPTED, endorsed("Let's use Milvus instead."))
     memory.create(CANDIDATE, [{"session_id": "s-1", "quote": "Let's use Milvus instead."}])
+
+
+REPORTED = "We decided that ships carry lanterns."
+AROUND = f'The harbour master wrote: "{REPORTED}" Is that wise?'
+
+
+@pytest.mark.spec("R-018", "R-029")
+@pytest.mark.row(44)
+def test_what_the_person_only_tells_of_somebody_settles_nothing(memory: Memory, shop: Shop) -> None:
+    message_id = shop.transcript.person(AROUND)
+    memory.index()
+    for body in (ACCEPTED, CANDIDATE):
+        for which in ({"session_id": "s-1"}, {"message_id": message_id}):
+            with pytest.raises(EndorsementNotByPerson) as caught:
+                memory.create(body, [{**which, "quote": REPORTED, "purpose": "endorsement"}])
+            assert (
+                "Cite the whole sentence, with the words around the marks" in caught.value.message
+            )
+            assert "else ask the person" in caught.value.message
+    fact = {"kind": "fact", "state": "current", "reported_by": "the harbour master"}
+    cited = [{"session_id": "s-1", "quote": REPORTED}]
+    told = {"statement": "Ships carry lanterns.", "review": "established", "details": fact}
+    with pytest.raises(EndorsementRequired, match="not between quotation marks alone"):
+        memory.create(told, cited)
+    assert memory.waited == [], "what was typed was known at once"
+    assert memory.create({**told, "review": "candidate"}, cited)["revision"] == 1
+    assert memory.create(CANDIDATE, cited)["revision"] == 1
+
+
+@pytest.mark.spec("R-018", "R-029")
+def test_a_quoted_wording_is_the_persons_with_words_around_it_or_said_again(
+    memory: Memory, shop: Shop
+) -> None:
+    shop.transcript.person('Remember: "always carry a lantern"')
+    assert memory.create(ACCEPTED, endorsed('Remember: "always carry a lantern"'))["revision"] == 1
+    agreed = shop.transcript.person(f"{REPORTED} So be it.")
+    shop.transcript.person(AROUND)
+    found = first_evidence(memory, memory.create(decided(REPORTED), endorsed(REPORTED)))
+    assert found["message_id"] == agreed
+
+
+@pytest.mark.spec("R-029", "R-051")
+def test_no_change_of_a_settled_record_rests_on_what_the_person_only_tells(
+    memory: Memory, shop: Shop
+) -> None:
+    made = memory.established("Ships carry no lanterns.")
+    shop.transcript.person(AROUND)
+    at = {"expected": {"id": made["id"], "revision": 1}, "evidence": endorsed(REPORTED)}
+    changes: list[Json] = [
+        {"action": "revise", "body": ACCEPTED},
+        {"action": "supersede", "body": ACCEPTED},
+        {"action": "confirm"},
+        {"action": "forget"},
+    ]
+    for change in changes:
+        request = {"operation_id": change["action"], "change": {**change, **at}}
+        with pytest.raises(EndorsementNotByPerson, match="between quotation marks alone"):
+            memory.record(request)
+    assert memory.get(made["id"])["record"]["revision"] == 1
 
 
 @pytest.mark.spec("R-022")

@@ -19,6 +19,7 @@ from mash_plugin.errors import (
     RevisionConflict,
 )
 from mash_plugin.memory import log, terminal
+from mash_plugin.memory.freshness import recheck
 from mash_plugin.memory.withdraw_session import withdraw_session
 from mash_plugin.protocol import tool_schemas, validate
 from mash_plugin.protocol.commands import COMMANDS as REQUESTS
@@ -127,6 +128,58 @@ def test_an_edit_keeps_citations_and_standing(memory: Memory, shop: Shop) -> Non
     assert newest["evidence"] == first["evidence"]
     with pytest.raises(InvalidArgument, match="same as before"):
         by_hand(memory, "edit", made["id"], statement="Use Qdrant for local search.")
+
+
+@pytest.mark.spec("R-025", "R-026")
+@pytest.mark.parametrize("by", ["establish", "edit"])
+def test_what_changed_quotes_took_out_of_force_comes_back_by_hand(
+    memory: Memory, shop: Shop, by: str
+) -> None:
+    """The first wording keeps its changed quotes; what is settled by hand does not need them."""
+    made = memory.established("Use Qdrant.")
+    shop.transcript.rewrite(CHOICE, "Yes, let's use Milvus!")
+    recheck(memory.call, memory.index())
+    asked = {"statement": "Use Qdrant 2."} if by == "edit" else {}
+    told = ask(memory, "terminal_change", action=by, id=made["id"], **asked)
+    assert told["record"]["status"] == "stale_evidence"
+    assert told["becomes"]["evidence"] == "by_hand"
+    assert by_hand(memory, by, made["id"], **asked)["record"]["status"] == "current"
+    again = ask(memory, "terminal_change", action=by, id=made["id"], revision=1, **asked)
+    assert again["done"]  # the first answer was lost
+    newest, first = memory.get(made["id"], history=True)["revisions"]
+    assert newest["evidence"] == []
+    assert first["evidence"][0]["status"] == "changed"
+    assert recheck(memory.call, ["claude-code-s-1"]) == 0
+    scope = memory.get(made["id"])["record"]["scope"]
+    assert [r["id"] for r in memory.recall(scope=scope)["records"]] == [made["id"]]
+
+
+def test_the_quotes_that_still_stand_stay_with_what_is_settled_by_hand(
+    memory: Memory, shop: Shop
+) -> None:
+    also = {"session_id": "s-1", "quote": QUESTION, "purpose": "context"}
+    made = memory.create(decision("Use Qdrant."), [*CHOSEN, also])
+    shop.transcript.rewrite(CHOICE, "Yes, let's use Milvus!")
+    recheck(memory.call, memory.index())
+    by_hand(memory, "establish", made["id"])
+    (kept,) = memory.get(made["id"])["revisions"][0]["evidence"]
+    assert kept["quote"] == QUESTION
+
+
+def test_an_edit_that_settles_nothing_leaves_changed_quotes_and_says_so(
+    memory: Memory, shop: Shop
+) -> None:
+    made = memory.candidate("Use Qdrant.")
+    shop.transcript.rewrite(QUESTION, "Another question?")
+    shop.transcript.rewrite(CHOICE, "Yes, let's use Milvus!")
+    recheck(memory.call, memory.index())
+    told = ask(memory, "terminal_change", action="edit", id=made["id"], statement="Use it.")
+    assert told["becomes"]["evidence"] == "stale"
+    done = by_hand(memory, "edit", made["id"], statement="Use it.")
+    assert done["record"]["status"] == "stale_evidence"
+    with pytest.raises(InvalidArgument, match="`mash establish ID` brings it back"):
+        ask(memory, "terminal_change", action="edit", id=made["id"], statement="Use it.")
+    assert by_hand(memory, "establish", made["id"])["record"]["status"] == "current"
 
 
 @pytest.mark.spec("R-176", "R-177")

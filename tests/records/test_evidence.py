@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 
 from mash_plugin.records.evidence import (
     KEPT_CHARS,
-    _find,
+    find_folded,
     find_quote,
     fold,
     is_fresh,
+    is_stale,
     kept_text,
     quote_occurs_in,
     status_of,
@@ -144,6 +145,15 @@ def test_a_citation_without_purpose_or_role_is_never_fresh() -> None:
         assert status_without_source(marked) == status
 
 
+@pytest.mark.spec("R-025")
+@pytest.mark.row(45)
+def test_one_changed_quote_makes_a_wording_stale_and_a_confirmation_never_does() -> None:
+    changed = evidence(status="changed")
+    assert is_stale([evidence(), changed])
+    assert not is_stale([evidence(), changed._replace(added_by="confirmation")])
+    assert not is_stale([])
+
+
 @pytest.mark.spec("R-014")
 def test_a_character_of_the_source_that_stands_for_two_is_kept_whole() -> None:
     assert find_quote("\u0f42", "\u0f43") == "\u0f43"
@@ -183,7 +193,7 @@ def test_a_letter_is_not_cut_from_its_mark() -> None:
 def test_a_long_run_of_one_letter_is_passed_over_as_a_whole() -> None:
     text = _Counted("a" * 200_000)
     assert find_quote("a" * 4_000, "a" * 200_000) is None
-    assert _find("a" * 4_000, text) is None
+    assert find_folded("a" * 4_000, text) is None
     assert text.searches <= 2
 
 

@@ -3,12 +3,13 @@
 import pytest
 
 from mash_plugin.errors import InvalidArgument, InvalidState, InvalidTransition
-from mash_plugin.records.model import LIVE_STATES, RETIRED_STATES, Body
+from mash_plugin.records.model import LIVE_STATES, RETIRED_STATES, Body, Evidence
 from mash_plugin.records.terminal import (
     Saved,
     TakenBack,
     established,
     reworded,
+    still_cited,
     taken_back,
     withdrawn,
 )
@@ -52,6 +53,51 @@ def test_what_is_established_already_stays_as_it_is(decider):
         established(body(review="established", decided_by=decider))
     with pytest.raises(InvalidState):
         established(body("preference", "active", review="established"))
+
+
+def test_what_is_settled_already_but_stale_is_settled_again():
+    settled = body(review="established")
+    assert established(settled, is_stale=True) == settled
+
+
+def test_the_same_words_are_refused_with_the_command_that_brings_back_what_is_stale():
+    with pytest.raises(InvalidArgument, match="`mash establish ID` brings it back"):
+        reworded(CANDIDATE, CANDIDATE.statement, is_stale=True)
+    for head, is_stale in ((CANDIDATE, False), (body(state="withdrawn"), True)):
+        with pytest.raises(InvalidArgument) as caught:
+            reworded(head, head.statement, is_stale)
+        assert "establish" not in caught.value.message
+
+
+QUOTE = Evidence("c", "m", "use Qdrant", "endorsement", "user", "person", "")
+CHANGED = QUOTE._replace(status="changed")
+
+
+@pytest.mark.parametrize(
+    "settled",
+    [
+        body(review="established"),
+        body(review="established", decided_by="person"),
+        body("preference", "active", review="established"),
+        body("fact", "current", review="established"),
+    ],
+)
+def test_what_is_settled_by_hand_needs_no_quote_that_changed(settled):
+    assert still_cited(settled, [QUOTE, CHANGED]) == (QUOTE,)
+    assert still_cited(settled, [CHANGED]) == ()
+
+
+@pytest.mark.parametrize(
+    "unsettled",
+    [
+        CANDIDATE,
+        body(review="established", decided_by="agent"),
+        body(state="withdrawn", review="established"),
+    ],
+)
+def test_what_is_not_settled_rests_on_all_its_quotes_and_never_on_confirmations(unsettled):
+    confirmed = QUOTE._replace(added_by="confirmation")
+    assert still_cited(unsettled, [QUOTE, CHANGED, confirmed]) == (QUOTE, CHANGED)
 
 
 def test_another_wording_keeps_all_else_and_says_who_typed_it():

@@ -235,6 +235,10 @@ HARM: dict[str, tuple[Edit, str]] = {
     "an object in a list of texts": (set_in("revision", alternatives=[{}]), "wrong type"),
     "evidence without a quote": (set_in("revision", evidence=[{"quote": "x"}]), "wrong type"),
     "no evidence": (set_in("revision", evidence=[]), "citations"),
+    "no evidence, by hand": (
+        set_in("revision", evidence=[], origin="terminal"),
+        "a revision has 1 to 32 citations",
+    ),
     "kinds out of order": (swapped, "does not belong here"),
     "a revision left out": (drop("revision"), "has no revision"),
     "another wording": (set_in("revision", statement="Other."), "checksum of a revision"),

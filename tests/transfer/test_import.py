@@ -14,10 +14,12 @@ from mash_plugin.errors import (
     RecordsDisabled,
 )
 from mash_plugin.memory.forget_chat import find_going, forget_chat
+from mash_plugin.memory.freshness import recheck
 from mash_plugin.records.model import Scope
 from mash_plugin.store.operations import identity_of
 from mash_plugin.transfer.names import Mode
 from tests.conftest import CHOICE, NOW, QUESTION, SHOP, Memory, Shop
+from tests.memory.test_terminal import by_hand
 from tests.transfer.conftest import Json, chats_of, edited, export, rows_of, take_in
 
 
@@ -113,6 +115,25 @@ def test_what_is_mine_is_recalled_as_mine(memory: Memory, other: Memory, file: P
     found = other.recall(scope=scope)["records"]
     assert {item["statement"]: item["status"] for item in found} == ours
     assert len(found) == 4
+
+
+@pytest.mark.spec("R-161", "R-163", "R-025")
+@pytest.mark.parametrize("mode", ["mine", "identity"])
+def test_what_was_brought_back_by_hand_alone_comes_in_as_it_stands(
+    memory: Memory, shop: Shop, other: Memory, tmp_path: Path, mode: Mode
+) -> None:
+    made = memory.established("Use Qdrant.")
+    shop.transcript.rewrite(CHOICE, "Yes, let's use Milvus!")
+    recheck(memory.call, memory.index())
+    by_hand(memory, "establish", made["id"])
+    export(memory, tmp_path / "file")
+    take_in(other, tmp_path / "file", mode)
+    [item] = other.recall(scope={"kind": "repository", "identity": SHOP})["records"]
+    assert (item["statement"], item["revision"], item["status"]) == ("Use Qdrant.", 2, "current")
+    newest, first = other.get(item["id"], history=True)["revisions"]
+    assert newest["origin"] == "by the person at the terminal"
+    assert newest["evidence"] == []
+    assert first["evidence"][0]["status"] == "changed"
 
 
 @pytest.mark.spec("R-162", "R-066")

@@ -1,0 +1,69 @@
+"""Words between quotation marks: somebody else may have said them. Pure.
+
+A mark opens before a word and closes behind one, whatever its half; so apostrophes, the signs of
+inches and marks without their other half enclose nothing.
+"""
+
+import re
+
+from mash_plugin.records.evidence import find_folded, fold, is_spaced
+
+_MARK = re.compile("(?<!\\\\)[\"'`\uff02\xab\xbb\u2039\u203a]")
+_KIND = {"\uff02": '"', "\xab": "\xbb", "\u2039": "\u203a"}
+_FRENCH = "\xab\u2039"
+"""A space may follow them, and stand before their other half."""
+_BRACKETS = re.compile(
+    "\u300c[^\u300c\u300d]*\u300d|\u300e[^\u300e\u300f]*\u300f|\u301d[^\u301d-\u301f]*[\u301e\u301f]"
+)
+_LETTER = re.compile(r"[^\W_]")
+
+
+def reaches_outside(quote: str, text: str) -> bool:
+    """Whether the quote somewhere stands in the text with a letter that no marks enclose.
+
+    Marks around all that was typed set nothing apart: there every quote does.
+    """
+    wanted, folded = fold(quote), fold(text)
+    outside = _outside(folded)
+    if not _LETTER.search(outside):
+        outside = folded
+    start = find_folded(wanted, folded)
+    while start is not None:
+        letter = _LETTER.search(outside, start)
+        if letter is None:
+            return False
+        if letter.start() < start + len(wanted):
+            return True
+        start = find_folded(wanted, folded, letter.start() - len(wanted) + 1)
+    return False
+
+
+def _outside(text: str) -> str:
+    """The text as long as it was, with spaces for all that marks enclose."""
+    pieces: list[str] = []
+    at = 0
+    for start, end in sorted(_enclosed(text)):
+        pieces += text[at:start], " " * (end - max(start, at))
+        at = max(at, end)
+    return "".join(pieces) + text[at:]
+
+
+def _enclosed(text: str) -> list[tuple[int, int]]:
+    """From each mark that opens to the next of its kind that closes, if none opens in between."""
+    found = [match.span() for match in _BRACKETS.finditer(text)]
+    opened: dict[str, int] = {}
+    for match in _MARK.finditer(text):
+        mark, at = match[0], match.start()
+        kind = _KIND.get(mark, mark)
+        before, after = text[at - 1 : at] or " ", text[at + 1 : at + 2] or " "
+        if kind in opened and _closes(text[opened[kind]], mark, before, after):
+            found.append((opened.pop(kind), at + 1))
+        elif mark in _FRENCH or not (after == " " or is_spaced(before)):
+            opened[kind] = at
+    return found
+
+
+def _closes(opening: str, mark: str, before: str, after: str) -> bool:
+    if opening in _FRENCH:
+        return mark != opening
+    return before != " " and not is_spaced(after)
