@@ -161,7 +161,8 @@ def revision_rows(
     is_same = revision["evidence"] == above["evidence"]
     if revision["evidence"] and is_same:
         yield "  evidence", f"as for revision {above['revision']}"
-    if not revision["evidence"] and "origin" in revision:
+    is_cited = any(one["added_by"] == "revision" for one in revision["evidence"])
+    if "origin" in revision and not is_cited:
         yield "  evidence", "none but that: the quotes of earlier wordings have changed"
     for evidence in [] if is_same else revision["evidence"]:
         added = "  confirmed by" if evidence["added_by"] == "confirmation" else "  evidence"

@@ -198,3 +198,9 @@ def test_a_wording_that_stands_by_hand_alone_says_what_became_of_its_quotes():
     above = {"revision": 3, "evidence": [{"quote": "…"}]}
     rows = dict(revision_rows(revision, None, above, "the person"))
     assert rows["  evidence"] == "none but that: the quotes of earlier wordings have changed"
+    said = {"quote": "Tabs, yes.", "author": "person", "role": "user", "purpose": "endorsement"}
+    said |= {"added_by": "confirmation", "status": "matching", "chat_id": "c", "message_id": "m"}
+    revision["evidence"] = [said]
+    rows = dict(revision_rows(revision, None, above, "the person"))
+    assert rows["  evidence"].startswith("none but that")
+    assert "Tabs, yes." in rows["  confirmed by"]

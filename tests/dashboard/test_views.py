@@ -7,6 +7,7 @@ import pytest
 from mash_plugin.dashboard import memory_pages
 from mash_plugin.dashboard.place import Place
 from mash_plugin.memory import browse, terminal
+from mash_plugin.memory.freshness import recheck
 from tests.conftest import CHOICE, SHOP, Memory, Shop
 from tests.dashboard.conftest import View
 
@@ -249,8 +250,20 @@ def test_what_holds_words_is_found_alike_however_much_of_it_there_is(
     assert pages() == few
 
 
-def test_the_page_of_a_record_whose_quotes_changed_names_the_command_that_brings_it_back() -> None:
-    one = {"id": "4711", "review": "established", "state": "active", "status": "stale_evidence"}
-    assert ("Bring it back into force", "mash establish 4711") in memory_pages._commands(one)
-    one["status"] = "current"
-    assert not any("establish" in hand.text for hand in memory_pages._commands(one))
+def test_the_page_of_a_record_whose_quotes_changed_names_the_command_that_brings_it_back(
+    memory: Memory, shop: Shop, pages: Place
+) -> None:
+    made = memory.established("Use Qdrant.")
+    path, advice = {"record_id": made["id"]}, "Bring it back into force"
+    assert advice not in memory_pages.record(pages, {}, path)
+    shop.transcript.rewrite(CHOICE, "Yes, let's use Milvus!")
+    recheck(memory.call, memory.index())
+    page = memory_pages.record(pages, {}, path)
+    assert advice in page
+    assert f"mash establish {made['id']}" in page
+    by_hand = "None but the person's own hand"
+    assert by_hand not in page
+    terminal.change(memory.call, {"action": "establish", "id": made["id"], "revision": 1})
+    page = memory_pages.record(pages, {}, path)
+    assert advice not in page
+    assert by_hand in page
