@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 
 import click
 
-from mash_plugin import installer
+from mash_plugin import environments, installer
 from mash_plugin.agents.plugin import read_folder
 from mash_plugin.cli.plugin import launch_of, render, source_folder, write_folder
 from mash_plugin.cli.telling import tell
@@ -70,7 +70,7 @@ def upgrade(source: str | None, check: bool, finish: bool, fits: bool) -> int:
 def _current(paths: Paths) -> Path:
     """The environment that `current` names. Raises InvalidArgument where there is none."""
     link = Path(paths.data) / "current"
-    if not (link / installer.COMPLETE).exists():
+    if not (link / environments.COMPLETE).exists():
         raise InvalidArgument(
             f"{link} names no installed version: this mash was not installed by scripts/install."
             " Upgrade it the way that it was installed."
@@ -80,7 +80,7 @@ def _current(paths: Paths) -> Path:
 
 def _source(given: str | None, current: Path) -> Path:
     """What is to be installed: a checkout or a wheel. Raises InvalidArgument for all else."""
-    noted = current / installer.SOURCE
+    noted = current / environments.SOURCE
     if given is None and not noted.exists():
         raise InvalidArgument("It is not noted where this version came from: name the checkout.")
     root = Path(os.path.abspath(given if given is not None else noted.read_text("utf-8")))
@@ -156,7 +156,7 @@ def _finish(paths: Paths) -> int:
     from mash_plugin.cli.wizard.plan import Plan
     from mash_plugin.cli.wizard.steps import installs, replace_other_daemon
 
-    installer.isolate_commands(_current(paths))  # a wheel is installed by the former version
+    environments.isolate_commands(_current(paths))  # a wheel is installed by the former version
     replace_other_daemon(paths)
     client.call("ping", {}, paths=paths)
     rendered = render(source_folder(), launch_of(paths))
@@ -170,7 +170,7 @@ def _finish(paths: Paths) -> int:
     ]
     plan = Plan(paths, rendered, agents, {})
     done = [one for one in agents if installs(plan, one)]
-    installer.drop_unused(Path(paths.data) / "envs", _current(paths))
+    environments.drop_unused(Path(paths.data) / "envs", _current(paths))
     tell(f"mash {_version(_current(paths).name)} is installed.")
     if not done:
         return int(len(done) < len(agents))

@@ -14,8 +14,8 @@ from mash_plugin.agents.commands import run_bounded
 from mash_plugin.command_links import PROGRAMS, point
 from mash_plugin.doctor.finding import Finding, Repair
 from mash_plugin.doctor.machine import Machine
+from mash_plugin.environments import COMPLETE, is_unused
 from mash_plugin.errors import Internal, plain_reason
-from mash_plugin.installer import COMPLETE, is_unused
 from mash_plugin.wording import counted
 
 INTERPRETER_TIMEOUT_S = 10

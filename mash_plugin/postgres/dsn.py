@@ -27,7 +27,8 @@ def missing_driver() -> MashError:
 
 def driver_command() -> str:
     """What brings psycopg to this very installation; `mash upgrade` keeps it."""
-    from mash_plugin.installer import DRIVER, POSTGRES, SOURCE
+    from mash_plugin.environments import DRIVER, SOURCE
+    from mash_plugin.installer import POSTGRES
 
     with suppress(OSError), open(os.path.join(sys.prefix, SOURCE), encoding="utf-8") as noted:
         installer = os.path.join(noted.read().strip(), "scripts", "install")

@@ -13,7 +13,7 @@ from types import SimpleNamespace
 import pytest
 
 from mash_plugin import command_links as links
-from mash_plugin import installer
+from mash_plugin import environments, installer
 from mash_plugin.cli.pins import planned_paths, write_pins
 from mash_plugin.cli.removal import command_links
 from mash_plugin.paths import find_paths
@@ -212,7 +212,7 @@ def test_a_version_without_a_command_gets_no_dangling_link(tmp_path: Path) -> No
     places = installer.find_places({"MASH_HOME": str(tmp_path / "mash")})
     (places.data / "current/bin").mkdir(parents=True)
     (places.data / "current/bin/mash").touch()
-    installer.isolate_commands(places.data / "current")
+    environments.isolate_commands(places.data / "current")
     assert [link.name for link in links.link_commands(tmp_path / "bin", places.data)] == ["mash"]
 
 
@@ -220,10 +220,11 @@ def test_a_place_inside_a_clone_is_refused_before_anything_is_built(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / ".git").mkdir()
-    installer.refuse_git_tree(tmp_path / "mash/data")
+    places = installer.find_places({"MASH_HOME": str(tmp_path / "mash")})
+    installer.refuse_unusable(places)
     (tmp_path / ".git/HEAD").write_text("ref: refs/heads/main\n")
     with pytest.raises(SystemExit):
-        installer.refuse_git_tree(tmp_path / "mash/data")
+        installer.refuse_unusable(places)
     assert "git work tree" in capsys.readouterr().err
 
 
@@ -362,14 +363,14 @@ def test_an_installation_that_waits_for_another_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told: Queue[str] = Queue()
-    monkeypatch.setattr(installer, "say", told.put)
+    monkeypatch.setattr(environments, "say", told.put)
 
     def install() -> None:
-        with installer.only_one(tmp_path / "data/envs"):
+        with environments.only_one(tmp_path / "data/envs"):
             told.put("in")
 
     second = Thread(target=install)
-    with installer.only_one(tmp_path / "data/envs"):
+    with environments.only_one(tmp_path / "data/envs"):
         second.start()
         assert told.get(timeout=30).startswith("Another installation is at work")
         assert told.empty()
@@ -438,16 +439,16 @@ def test_the_driver_of_postgres_comes_when_asked_for_and_is_kept(
     started: list[list[str]] = []
     monkeypatch.setenv("MASH_HOME", str(tmp_path / "mash"))
     monkeypatch.setattr(installer, "build", lambda folder, *_: folder.mkdir())
-    monkeypatch.setattr(installer, "run", lambda command, _: ran.append(command))
+    monkeypatch.setattr(environments, "run", lambda command, _: ran.append(command))
     monkeypatch.setattr(installer.os, "execve", lambda _file, words, _env: started.append(words))
     installer.main(ROOT, ["--yes", *options])
-    assert [command[-1] for command in ran] == [installer.DRIVER] * is_added
+    assert [command[-1] for command in ran] == [environments.DRIVER] * is_added
     assert started[0][1:] == ["init", "--yes"]
 
 
 def test_the_driver_is_the_one_that_the_package_names() -> None:
     package = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    assert package["optional-dependencies"]["postgres"] == [installer.DRIVER]
+    assert package["optional-dependencies"]["postgres"] == [environments.DRIVER]
 
 
 def test_a_named_python_that_is_none_is_an_error(home: Home) -> None:
@@ -483,12 +484,12 @@ WARNING: Retrying (Retry(total=4)) after connection broken by \
 ERROR: Could not find a version that satisfies the requirement hatchling
 ERROR: No matching distribution found for hatchling
 """
-    assert "no route to host" in installer.telling(offline)
-    assert "No matching distribution found for hatchling" in installer.telling(offline)
-    assert "PIP_INDEX_URL" in installer.advice_on(offline)
+    assert "no route to host" in environments.telling(offline)
+    assert "No matching distribution found for hatchling" in environments.telling(offline)
+    assert "PIP_INDEX_URL" in environments.advice_on(offline)
     venv = "Error: Command '[python, -m, ensurepip]' returned non-zero exit status 1."
-    assert "ensurepip" in installer.telling(venv)
-    assert "-venv" in installer.advice_on(venv)
+    assert "ensurepip" in environments.telling(venv)
+    assert "-venv" in environments.advice_on(venv)
 
 
 def test_a_build_that_fails_says_why_and_leaves_no_half_environment(
@@ -496,7 +497,7 @@ def test_a_build_that_fails_says_why_and_leaves_no_half_environment(
 ) -> None:
     (tmp_path / "broken").mkdir()  # nothing that pip could install
     with pytest.raises(SystemExit):
-        installer.build(tmp_path / "envs/1", tmp_path / "broken", {"PATH": SYSTEM_PATH})
+        environments.build(tmp_path / "envs/1", tmp_path / "broken", {"PATH": SYSTEM_PATH})
     (line,) = capsys.readouterr().err.splitlines()
     assert "pip install" in line
     assert "broken" in line
