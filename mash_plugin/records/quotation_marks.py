@@ -8,8 +8,13 @@ import re
 
 from mash_plugin.records.evidence import find_folded, fold, is_spaced
 
-_MARK = re.compile("(?<!\\\\)[\"'`\uff02\xab\xbb\u2039\u203a]")
-_KIND = {"\uff02": '"', "\xab": "\xbb", "\u2039": "\u203a"}
+_KIND = {
+    **dict.fromkeys("\u201c\u201d\u201e\u201f\uff02", '"'),
+    **dict.fromkeys("\u2018\u2019\u201a\u201b", "'"),
+    "\xab": "\xbb",
+    "\u2039": "\u203a",
+}
+_MARK = re.compile(f"(?<!\\\\)[\"'`\xbb\u203a{''.join(_KIND)}]")
 _FRENCH = "\xab\u2039"
 """A space may follow them, and stand before their other half."""
 _BRACKETS = re.compile(
@@ -24,12 +29,12 @@ def reaches_outside(quote: str, text: str) -> bool:
     Marks around all that was typed set nothing apart: there every quote does.
     """
     wanted, folded = fold(quote), fold(text)
-    outside = _outside(folded)
-    if not _LETTER.search(outside):
-        outside = folded
+    bare = outside(folded, " ")
+    if not _LETTER.search(bare):
+        bare = folded
     start = find_folded(wanted, folded)
     while start is not None:
-        letter = _LETTER.search(outside, start)
+        letter = _LETTER.search(bare, start)
         if letter is None:
             return False
         if letter.start() < start + len(wanted):
@@ -38,12 +43,12 @@ def reaches_outside(quote: str, text: str) -> bool:
     return False
 
 
-def _outside(text: str) -> str:
-    """The text as long as it was, with spaces for all that marks enclose."""
+def outside(text: str, blank: str) -> str:
+    """The text as long as it was, with a blank for each character that marks enclose."""
     pieces: list[str] = []
     at = 0
     for start, end in sorted(_enclosed(text)):
-        pieces += text[at:start], " " * (end - max(start, at))
+        pieces += text[at:start], blank * (end - max(start, at))
         at = max(at, end)
     return "".join(pieces) + text[at:]
 
@@ -58,7 +63,7 @@ def _enclosed(text: str) -> list[tuple[int, int]]:
         before, after = text[at - 1 : at] or " ", text[at + 1 : at + 2] or " "
         if kind in opened and _closes(text[opened[kind]], mark, before, after):
             found.append((opened.pop(kind), at + 1))
-        elif mark in _FRENCH or not (after == " " or is_spaced(before)):
+        elif mark in _FRENCH or not (after.isspace() or is_spaced(before)):
             opened[kind] = at
     return found
 
@@ -66,4 +71,4 @@ def _enclosed(text: str) -> list[tuple[int, int]]:
 def _closes(opening: str, mark: str, before: str, after: str) -> bool:
     if opening in _FRENCH:
         return mark != opening
-    return before != " " and not is_spaced(after)
+    return not (before.isspace() or is_spaced(after))

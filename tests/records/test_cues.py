@@ -234,6 +234,8 @@ def test_quoted_fenced_pasted_and_private_text_is_not_the_persons_wish():
     assert not reads_lasting(f"```\n{rule}\n```")
     assert not reads_lasting(f"look\n<pasted_content id=1>\n{rule}\n</pasted_content>")
     assert not reads_lasting(f"<private>{rule}</private> fix the test")
+    for first, last in ('""', "''", "“”", "„“", "»«", "「」", "``"):
+        assert not reads_lasting(f"The wiki says {first}{rule}{last} Where does it?")
 
 
 def test_a_rule_at_either_end_of_a_long_paste_is_noticed():
