@@ -13,6 +13,7 @@ from mash_plugin.agents.headless import REVIEWERS, Reviewer
 from mash_plugin.agents.plugin import Place
 from mash_plugin.backfill.plan import Plan
 from mash_plugin.errors import InvalidArgument
+from mash_plugin.file_writing import write_private
 from mash_plugin.paths import Paths
 
 
@@ -68,19 +69,33 @@ def offer_text(reviewers: Iterable[Chosen], plan: Plan) -> str:
     if not plan.of("due") or not titles:
         return ""
     return (
-        f"{titles} can read your chats of the last days once and note the decisions,\n"
-        "preferences and facts in them as candidates. Nothing is settled by that: you or your\n"
-        f"agents establish what is right later.\n{plan.summary()}"
+        f"{titles} can read your chats of the last days once and note the decisions, preferences"
+        " and facts in them as candidates. Nothing is settled by that: you or your agents"
+        f" establish what is right later.\n{plan.summary()}"
     )
 
 
 def notice(chosen: Chosen) -> str:
     """What a backfill costs and where the chats go (R-142)."""
     return (
-        f"A backfill uses tokens of your {chosen.title} account, and sends the text of the\n"
-        f"chats to the service behind {chosen.title}, also of chats that you had with another\n"
-        "agent. Private spans and known credentials are left out; output of tools is not sent."
+        f"A backfill uses tokens of your {chosen.title} account, and sends the text of the chats"
+        f" to the service behind {chosen.title}, also of chats that you had with another agent."
+        " Private spans and known credentials are left out; output of tools is not sent."
     )
+
+
+def is_declined(paths: Paths) -> bool:
+    """Whether the person said no once: `mash init` does not ask again."""
+    return os.path.exists(_no(paths))
+
+
+def note_declined(paths: Paths) -> None:
+    """Remember that the person said no."""
+    write_private(_no(paths), "")
+
+
+def _no(paths: Paths) -> str:
+    return os.path.join(paths.reviews, "declined")
 
 
 def _the_only(found: list[Chosen]) -> Chosen:

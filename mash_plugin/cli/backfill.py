@@ -14,6 +14,7 @@ from mash_plugin.backfill.plan import MOST_REVIEWS, make_plan
 from mash_plugin.backfill.run import Options, Result, run
 from mash_plugin.cli.consent import require_yes
 from mash_plugin.cli.moments import length_ms
+from mash_plugin.cli.telling import tell
 from mash_plugin.daemon.clock import now_ms
 from mash_plugin.paths import Paths, find_paths
 from mash_plugin.wording import counted
@@ -121,7 +122,7 @@ def summary(result: Result) -> str:
 
 
 def _tell(text: str) -> None:
-    click.echo(text, err=True)
+    tell(text, err=True)
 
 
 def _print(result: Result) -> None:

@@ -9,6 +9,7 @@ import click
 
 from mash_plugin.agents.plugin import PLUGIN_ID
 from mash_plugin.cli.consent import refuse_in_session, require_yes
+from mash_plugin.cli.left_running import left_running
 from mash_plugin.cli.removal import (
     InAgent,
     command_links,
@@ -67,6 +68,8 @@ def uninstall(data: bool, dry_run: bool, yes: bool) -> int:
     else:
         _tell_what_stays(paths)
     _remove_program(paths)  # last of all: this very program may be running from there
+    for line in left_running(paths):
+        tell(f"Still running: {line}.")
     return 0
 
 

@@ -103,7 +103,8 @@ def test_a_person_sets_everything_up_and_an_earlier_chat_is_remembered(
     assert "1 to review (about" in shown
     title = "Claude Code" if reviewer == "claude-code" else "Codex"
     shown = answer(wizard, "Review them now?", "y")
-    assert f"A backfill uses tokens of your {title} account, and sends the text" in shown
+    notice = f"A backfill uses tokens of your {title} account, and sends the text"
+    assert notice in " ".join(shown.split())
     wizard.wait_for("so that mash is loaded.", timeout_s=120)
     wizard.wait_for_end()
     whole = wizard.everything()
@@ -119,10 +120,11 @@ def test_a_person_sets_everything_up_and_an_earlier_chat_is_remembered(
         f"  {STATEMENT}",
         "Claude Code: checked, a hook answers.",
         "Codex: checked, a hook answers.",
-        "it shows 'Hooks need review' by itself; look at the hooks of mash and trust them.",
         "Restart Claude Code and Codex now",
     ):
         assert line in whole
+    review = "it shows 'Hooks need review' by itself; look at the hooks of mash and trust them."
+    assert review in " ".join(whole.split())
     assert "Traceback" not in whole
     (record,) = home.records("repository1")
     assert (record["statement"], record["status"]) == (STATEMENT, "candidate")

@@ -38,11 +38,11 @@ def at_terminal(
         preexec_fn=lambda: _take_terminal(theirs),
     )
     os.close(theirs)
-    shown, asked, left = b"", 0, list(answers)
+    shown, asked, typed, left = b"", 0, 0, list(answers)
     deadline = time.monotonic() + LIMIT_S
     while time.monotonic() < deadline:
         if not select.select([ours], [], [], 0.2)[0]:
-            if not left and answers[-1] == INTERRUPT:
+            if not left and answers[-1] == INTERRUPT and not shown[typed:].strip(b"^C\r\n"):
                 # Again: one that comes just before Python reads is noticed too late.
                 os.write(ours, INTERRUPT.encode())
             continue
@@ -52,7 +52,7 @@ def at_terminal(
             break
         shown += chunk
         if len(QUESTION.findall(shown)) > asked and left:
-            asked += 1
+            asked, typed = asked + 1, len(shown)
             os.write(ours, left.pop(0).encode())
     os.close(ours)
     return process.wait(10), shown.decode()

@@ -74,7 +74,7 @@ def test_it_is_offered_after_the_index_with_its_cost_and_no_starts_no_agent(
         "Chats: 1 file, 2 new messages.",
         "Claude Code can read your chats of the last days once",
         "1 to review (about",
-        "A backfill uses tokens of your Claude Code account, and sends the text",
+        "A backfill uses tokens of your Claude Code account, and sends the",
         "Review them now? [y/N]: ",
         "No chats were reviewed. `mash backfill` does it at any time.",
     ]
@@ -83,6 +83,15 @@ def test_it_is_offered_after_the_index_with_its_cost_and_no_starts_no_agent(
     assert person.reviews() == 0
     assert "backfill_since" not in (person.home.mash_home / "config.toml").read_text()
     person.must_be_indexed()
+    assert "of the last days once and note the decisions,\r\npreferences and facts" in shown
+
+
+def test_who_said_no_is_not_asked_again_but_told_how_to_do_it_later(person: Person) -> None:
+    person.init("y\n", "n\n")
+    code, shown = person.init("y\n")
+    assert code == 0, shown
+    assert "Review them now?" not in shown
+    assert "you said no before. `mash backfill` does it at any time." in " ".join(shown.split())
 
 
 @pytest.mark.spec("R-141", "R-145", "R-150")
@@ -110,6 +119,7 @@ def test_only_agents_that_one_is_signed_in_to_are_offered(person: Person) -> Non
     assert code == 0
     assert "Claude Code or Codex can read your chats" in shown
     assert "Who shall review them? (claude-code, codex, nobody) [nobody]: " in shown
+    (person.home.mash_home / "data/reviews/declined").unlink()
     code, shown = person.init("y\n", "claude-code\n", "y\n", FAKE_KEY="dummy")
     assert code == 0
     assert shown.index("Who shall") < shown.index("A backfill uses tokens of your Claude Code")

@@ -2,6 +2,8 @@
 
 import json
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,6 +17,7 @@ from tests.setup.settled import CLAUDE_SETTINGS, CODEX_SETTINGS, settle, snapsho
 from tests.support.homes import Home, clients_folder
 from tests.support.processes import daemons_of
 from tests.support.trust_hooks import trust_hooks
+from tests.support.wheels import base_python
 
 pytestmark = pytest.mark.slow
 
@@ -215,6 +218,28 @@ def test_uninstall_says_what_stays_and_how_it_goes(home: Home) -> None:
     assert home.run("sh", "-c", done.out.splitlines()[-1]).code == 0
     assert "There is no memory here." in home.mash("uninstall", "--yes").out
     assert "There was no memory to remove." in home.mash("uninstall", "--yes", "--data").out
+
+
+def test_what_still_runs_from_the_removed_program_is_told_and_left_alone(home: Home) -> None:
+    home.mash("init", "--yes", "--no-index", "--no-agents")
+    python = home.mash_home / "data/envs/1/bin/python"
+    python.parent.mkdir(parents=True)
+    python.symlink_to(base_python())
+    words = [("mash", "dash", "Ctrl-C in its terminal ends it"), ("mash", "mcp", "it ends with")]
+    running = [
+        subprocess.Popen([python, "-I", "-c", "input()", *names], stdin=subprocess.PIPE)
+        for *names, _ in words
+    ]
+    elsewhere = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    try:
+        told = home.mash("uninstall", "--yes").out
+        for process, (*names, end) in zip(running, words, strict=True):
+            assert f"process {process.pid} (`{' '.join(names)}`): {end}" in told
+            assert process.poll() is None
+        assert f"process {elsewhere.pid}" not in told
+    finally:
+        for process in (*running, elsewhere):
+            process.communicate(b"\n")
 
 
 def test_a_link_made_under_another_home_goes_too(home: Home) -> None:

@@ -47,10 +47,11 @@ REVIEW_COMMAND = (
     "start `codex`; at 'Hooks need review' choose to review and trust those of mash"
     " (or type /hooks at any time)"
 )
-REVIEW = """\
-Codex does not run new or changed hooks until you have reviewed them. Start `codex`:
-it shows 'Hooks need review' by itself; look at the hooks of mash and trust them.
-Later you find them by typing /hooks. Until then they stay off."""
+REVIEW = (
+    "Codex does not run new or changed hooks until you have reviewed them. Start `codex`: it shows"
+    " 'Hooks need review' by itself; look at the hooks of mash and trust them. Later you find them"
+    " by typing /hooks. Until then they stay off."
+)
 HOOK_STATE = "hooks.state"
 HOOKS_FILE = "hooks/codex.json"
 SETTINGS = "config.toml"

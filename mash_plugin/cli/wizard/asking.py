@@ -36,7 +36,7 @@ def _ask_rule(plan: Plan) -> bool:
     whose = "their" if len(asking) > 1 else "its"
     tell(
         f"\n{titles_of(asking)} will ask you before each save. A rule in {whose} settings stops"
-        "\nthat: it covers the tools of mash alone, and `mash uninstall` removes it.",
+        " that: it covers the tools of mash alone, and `mash uninstall` removes it.",
         err=True,
     )
     return confirmed("Add it?")
@@ -49,7 +49,7 @@ def _ask_personal(plan: Plan) -> bool | None:
         return None
     tell(
         "\nPreferences that you want everywhere can be shown at the start of every"
-        "\nsession: two at most, in all projects.",
+        " session: two at most, in all projects.",
         err=True,
     )
     return confirmed("Show them?", default=True)

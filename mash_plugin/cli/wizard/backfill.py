@@ -21,6 +21,10 @@ NOTHING_LEFT = (
     "No earlier chat is offered for review: none of the last days is left to be reviewed."
     " `mash backfill` does it at any time."
 )
+DECLINED = (
+    "No earlier chat is offered for review: you said no before. `mash backfill` does it at any"
+    " time."
+)
 SIGNED_IN_NOWHERE = (
     "No earlier chat is offered for review: no agent on PATH says that you are signed in. Sign in,"
     " then run `mash backfill`."
@@ -46,6 +50,9 @@ def backfill_by(paths: Paths, agent: str) -> Result:
 
 
 def _offer(paths: Paths) -> int:
+    if offer.is_declined(paths):
+        _tell(f"\n{DECLINED}")
+        return 0
     now = now_ms(os.environ.get("MASH_TEST_NOW_MS"))
     plan = make_plan(paths, window.saved_since(paths, now))
     reviewers = offer.find_reviewers(paths, os.environ) if plan.of("due") else []
@@ -56,6 +63,7 @@ def _offer(paths: Paths) -> int:
     _tell(f"\n{text}")
     chosen = _ask_who(reviewers)
     if chosen is None:
+        offer.note_declined(paths)
         _tell("No chats were reviewed. `mash backfill` does it at any time.")
         return 0
     window.keep_since(paths, now)

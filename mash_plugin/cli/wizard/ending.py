@@ -14,9 +14,19 @@ from mash_plugin.render.text import clean, local_date
 
 PAGE = 20
 Json = dict[str, Any]
-EXAMPLE = """\
-Try it: tell an agent a decision, such as "We use tabs here from now on, that's decided."
-The next session, in either agent, is reminded of it by itself. `mash status` shows how it goes."""
+NO_AGENT = (
+    "Neither `claude` nor `codex` is on PATH: nothing to install into. Once one is, run `mash init`"
+    " again and restart the agent."
+)
+SESSIONS_OFF = (
+    "Off unless you want it: working memories of ended sessions, shown where the next one begins."
+    " `mash init --capture-sessions` switches them on."
+)
+EXAMPLE = (
+    'Try it: tell an agent a decision, such as "We use tabs here from now on, that\'s decided."'
+    " The next session, in either agent, is reminded of it by itself. `mash status` shows how it"
+    " goes."
+)
 
 
 def tell_end(plan: Plan, choices: Choices, done: Done) -> int:
@@ -24,8 +34,7 @@ def tell_end(plan: Plan, choices: Choices, done: Done) -> int:
     if not choices.wants_agents:
         return 0
     if not plan.agents:
-        tell("Neither `claude` nor `codex` is on PATH: nothing to install into. Once one is,")
-        tell("run `mash init` again and restart the agent.")
+        tell(NO_AGENT)
         return 0
     silent = [one for one in done.working if _is_on(one) and not _answers(one, plan)]
     if done.working:
@@ -36,8 +45,7 @@ def tell_end(plan: Plan, choices: Choices, done: Done) -> int:
     for one in done.working:
         _tell_review(one)
     if done.changed and not captures_sessions(plan.paths):
-        tell("\nOff unless you want it: working memories of ended sessions, shown where the")
-        tell("next one begins. `mash init --capture-sessions` switches them on.")
+        tell(f"\n{SESSIONS_OFF}")
     if done.changed:
         titles = titles_of(done.changed)
         tell(f"\nRestart {titles} now (end it and start it again), so that mash is loaded.")

@@ -1,0 +1,50 @@
+"""What still runs from the program that was removed, and what ends it; nothing is ended here."""
+
+import os
+from collections.abc import Iterator
+
+from mash_plugin.paths import Paths
+
+PROCESSES = "/proc"
+ENDED_BY = {
+    "dash": "Ctrl-C in its terminal ends it",
+    "mcp": "it ends with the agent that started it",
+}
+
+
+def left_running(paths: Paths) -> list[str]:
+    """Each process of ours that an environment started, in words; none where that is not told."""
+    return [
+        f"process {pid} (`mash {command}`): {ENDED_BY[command]}"
+        if command in ENDED_BY
+        else f"process {pid}: `kill {pid}` ends it"
+        for pid, command in _started_from(paths)
+    ]
+
+
+def _started_from(paths: Paths) -> Iterator[tuple[int, str]]:
+    """Its ID and the command of `mash`, else an empty one."""
+    programs = tuple(os.path.join(paths.data, name, "") for name in ("envs", "current"))
+    for name in sorted(filter(str.isdigit, _entries()), key=int):
+        words = _words_of(name)
+        if int(name) != os.getpid() and words[0].startswith(programs):
+            yield int(name), next((word for word in words[1:] if word in ENDED_BY), "")
+
+
+def _entries() -> list[str]:
+    try:
+        return os.listdir(PROCESSES)
+    except OSError:
+        return []
+
+
+def _words_of(process: str) -> list[str]:
+    """How it was started; no words for a process of another user, or one that has ended."""
+    folder = os.path.join(PROCESSES, process)
+    try:
+        if os.stat(folder).st_uid != os.getuid():
+            return [""]
+        with open(os.path.join(folder, "cmdline"), "rb") as file:
+            return os.fsdecode(file.read()).split("\0")
+    except OSError:
+        return [""]
