@@ -17,6 +17,8 @@ class Findings:
     def __init__(self, examine: Callable[[], list[Json]]) -> None:
         self.looks = 0
         """Grows with every look that has ended."""
+        self.looked_at: int | None = None
+        """When the last of them ended."""
         self._examine = examine
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
@@ -43,4 +45,5 @@ class Findings:
             found = [{"severity": "error", "what": error.message, "why": "", "next": "mash doctor"}]
         with self._lock:
             self._found, self._found_at = found, time.monotonic()
+            self.looked_at = int(time.time() * 1000)
             self.looks += 1

@@ -52,6 +52,7 @@ def health(place: Place, _query: Mapping[str, str], _path: Mapping[str, Any]) ->
         problem=problem,
         findings=found,
         is_looking=findings is None,
+        looked_at=place.findings.looked_at,
         fine=sum(one["severity"] == "ok" for one in findings or ()),
         days=DAYS,
         injected=[_injected(*one, today) for one in _by_hook(told)],

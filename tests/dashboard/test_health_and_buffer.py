@@ -91,6 +91,7 @@ def test_a_store_that_cannot_be_read_hides_nothing_that_the_doctor_found(demo: D
     assert findings.get(10.0)
     page = health(Place(ask, findings, demo.place.paths), {}, {})
     assert "A page is torn." in page
+    assert "Last look: <time" in page
     assert "The store &lt;b&gt;is&lt;/b&gt; damaged." in page
 
 
