@@ -61,6 +61,27 @@ NO_AGENTS = f"{UNASKED}; the settings of the agents are left alone, `--dry-run` 
 UNQUOTABLE = frozenset('"$`\\\n\r\t')
 
 
+class Agent(NamedTuple):
+    """What is to be told of an agent before its own module can be imported."""
+
+    command: str
+    title: str
+    variable: str
+    """Names another folder than the one in HOME."""
+    folder: str
+    settings: str
+
+    def settings_file(self, environ: Mapping[str, str]) -> Path:
+        """The file that `mash init` has the agent write."""
+        return Path(environ.get(self.variable) or Path(environ["HOME"], self.folder), self.settings)
+
+
+AGENTS = (
+    Agent("claude", "Claude Code", "CLAUDE_CONFIG_DIR", ".claude", "settings.json"),
+    Agent("codex", "Codex", "CODEX_HOME", ".codex", "config.toml"),
+)
+
+
 class Places(NamedTuple):
     """Where everything goes."""
 
@@ -202,13 +223,15 @@ def refuse_unusable(places: Places) -> None:
 
 def plan(places: Places, environ: Mapping[str, str], *, has_agents: bool) -> str:
     """What is going to be done, in one line; a second one when HOME is not the account's."""
-    clients = (("claude", "Claude Code"), ("codex", "Codex"))
     path = environ.get("PATH", os.defpath)
-    found = [title for name, title in clients if has_agents and shutil.which(name, path=path)]
-    agents = f" for {' and '.join(found)}" if found else ""
+    found = [one for one in AGENTS if has_agents and shutil.which(one.command, path=path)]
+    into = [f"{one.title} (in {one.settings_file(environ)})" for one in found]
+    agents = f" for {' and '.join(into)}" if into else ""
     names = " and ".join(f"`{name}`" for name in PROGRAMS)
     text = f"This builds mash in {places.data} and links {names} into {places.commands};"
     text += f" `mash init` then sets it up{agents}."
+    if not places.is_given:
+        text += f" Its socket and its log go to {Path(passwd_home(), '.mash')}."
     if not places.is_given and os.path.realpath(environ["HOME"]) != os.path.realpath(passwd_home()):
         text += f"\nHOME is {environ['HOME']}, but memory is kept once for your account: in "
         text += f"{places.data}. For one apart: MASH_HOME=/path/to/folder scripts/install"

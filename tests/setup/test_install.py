@@ -14,6 +14,7 @@ import pytest
 
 from mash_plugin import command_links as links
 from mash_plugin import environments, installer
+from mash_plugin.agents.hosts import HOSTS
 from mash_plugin.cli.pins import planned_paths, write_pins
 from mash_plugin.cli.removal import command_links
 from mash_plugin.paths import find_paths
@@ -330,6 +331,19 @@ def test_the_path_is_added_where_the_persons_shell_reads_it(
         (tmp_path / file).touch()
     environ = {"HOME": str(tmp_path), "SHELL": shell}
     assert said in links.path_command(tmp_path / "bin", environ)
+
+
+@pytest.mark.parametrize("given", [{}, {"CLAUDE_CONFIG_DIR": "/other/a", "CODEX_HOME": "/b"}])
+def test_the_plan_names_the_settings_that_each_agent_would_write(
+    tmp_path: Path, given: dict[str, str]
+) -> None:
+    environ = {"HOME": str(tmp_path), "PATH": str(tmp_path), **given}
+    for agent in installer.AGENTS:
+        (tmp_path / agent.command).symlink_to("/bin/true")
+    told = installer.plan(installer.find_places(environ), environ, has_agents=True)
+    for host in HOSTS:
+        settings = host.find_place(environ).config / host.SETTINGS
+        assert f"{host.TITLE} (in {settings})" in told
 
 
 @pytest.mark.parametrize(
