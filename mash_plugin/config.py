@@ -9,12 +9,8 @@ from mash_plugin.file_opening import open_file
 OFF_WORDS = frozenset({"off", "0", "false", "no"})
 ON_WORDS = frozenset({"on", "1", "true", "yes"})
 SWITCHES = ("MASH_RECORD_CAPTURE", "MASH_RECORD_RECALL", "MASH_FILE_RECALL", "MASH_INTERNAL")
-MARKER_SWITCHES = ("capture", "recall", "index", "group")
 EXTENTS = ("established", "all", "nothing")
 """How much of a project is published to the group."""
-MARKER_FAULTS = 5
-MARKER_FAULT_CHARS = 60
-"""Lines of a repository's file are shown as far as a person needs to find them."""
 Tables = dict[str, object]
 _NUMBERS = {
     "moment": "must be Unix milliseconds and does nothing",
@@ -153,35 +149,6 @@ def check_settings(config_file: str) -> None:
     problem = read_settings(config_file, {}).problem
     if problem:
         raise InvalidArgument(f"The configuration cannot be read: {problem}. Correct or move it.")
-
-
-def read_marker(text: str) -> tuple[frozenset[str], tuple[str, ...]]:
-    """What a project's `.mash` file switches off, and which of its lines are not clear.
-
-    Empty, or with a line `off`: all of capture, recall, index and group. Else lines `key = off`;
-    `#` begins a comment, and no line can switch anything on. A line that is none of these
-    switches everything off: nobody can tell what it was meant to keep private.
-    """
-    lines = [line.partition("#")[0].strip() for line in text.lstrip("\ufeff").splitlines()]
-    lines = [line for line in lines if line]
-    if not lines or any(is_off(line.strip("\"'")) for line in lines):
-        return frozenset(MARKER_SWITCHES), ()
-    off: set[str] = set()
-    faults: list[str] = []
-    for line in lines:
-        name, equals, value = (part.strip().strip("\"'") for part in line.partition("="))
-        key, shown = name.lower(), repr(line[:MARKER_FAULT_CHARS])
-        if not equals or key not in MARKER_SWITCHES:
-            off.update(MARKER_SWITCHES)
-            known = ", ".join(("off", *(f"{name} = off" for name in MARKER_SWITCHES)))
-            faults.append(f"{shown} is none of {known}, so everything counts as off")
-        elif not is_on(value):
-            off.add(key)
-            if not is_off(value):
-                faults.append(f"{shown} does not say on or off and counts as off")
-    more = len(faults) - MARKER_FAULTS
-    told = faults[:MARKER_FAULTS] + [f"{more} more lines like that"] * (more > 0)
-    return frozenset(off), tuple(told)
 
 
 def _settings(tables: Tables, switches: Mapping[str, str]) -> Settings:

@@ -7,12 +7,16 @@ from typing import NamedTuple
 
 from mash_plugin.chats.project import Project, is_within, project_of, read_file
 from mash_plugin.chats.remotes import normalise_remote
-from mash_plugin.config import MARKER_SWITCHES, Settings, read_marker
+from mash_plugin.config import Settings, is_off, is_on
 from mash_plugin.paths import passwd_home
 from mash_plugin.privacy.credentials import pattern_faults
 
 MARKER = ".mash"
 MARKER_BYTES = 4_096
+MARKER_SWITCHES = ("capture", "recall", "index", "group")
+MARKER_FAULTS = 5
+MARKER_FAULT_CHARS = 60
+"""Lines of a repository's file are shown as far as a person needs to find them."""
 LISTS = {
     "everything": "deny",
     "capture": "no_capture",
@@ -156,6 +160,35 @@ def marker_at(root: str) -> tuple[frozenset[str], tuple[str, ...]]:
             return _all_off("leads out of the project and is not followed")
         return _all_off("is a link to nothing") if not os.path.exists(real) else _marker(real)
     return _marker(path)
+
+
+def read_marker(text: str) -> tuple[frozenset[str], tuple[str, ...]]:
+    """What a project's `.mash` file switches off, and which of its lines are not clear.
+
+    Empty, or with a line `off`: all of capture, recall, index and group. Else lines `key = off`;
+    `#` begins a comment, and no line can switch anything on. A line that is none of these
+    switches everything off: nobody can tell what it was meant to keep private.
+    """
+    lines = [line.partition("#")[0].strip() for line in text.lstrip("\ufeff").splitlines()]
+    lines = [line for line in lines if line]
+    if not lines or any(is_off(line.strip("\"'")) for line in lines):
+        return frozenset(MARKER_SWITCHES), ()
+    off: set[str] = set()
+    faults: list[str] = []
+    for line in lines:
+        name, equals, value = (part.strip().strip("\"'") for part in line.partition("="))
+        key, shown = name.lower(), repr(line[:MARKER_FAULT_CHARS])
+        if not equals or key not in MARKER_SWITCHES:
+            off.update(MARKER_SWITCHES)
+            known = ", ".join(("off", *(f"{name} = off" for name in MARKER_SWITCHES)))
+            faults.append(f"{shown} is none of {known}, so everything counts as off")
+        elif not is_on(value):
+            off.add(key)
+            if not is_off(value):
+                faults.append(f"{shown} does not say on or off and counts as off")
+    more = len(faults) - MARKER_FAULTS
+    told = faults[:MARKER_FAULTS] + [f"{more} more lines like that"] * (more > 0)
+    return frozenset(off), tuple(told)
 
 
 def _marker(path: str) -> tuple[frozenset[str], tuple[str, ...]]:

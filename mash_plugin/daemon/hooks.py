@@ -11,8 +11,7 @@ from mash_plugin.agents import HOOKED
 from mash_plugin.agents.hook_event import HookEvent
 from mash_plugin.agents.payload import CHECK_SESSION, CHECK_TEXT, read_payload
 from mash_plugin.chats.project import Project, project_of
-from mash_plugin.chats.switches import is_denied, switched_off
-from mash_plugin.config import MARKER_SWITCHES
+from mash_plugin.chats.switches import MARKER_SWITCHES, is_denied, switched_off
 from mash_plugin.daemon import clock
 from mash_plugin.daemon import hook_parts as parts
 from mash_plugin.daemon.delivery import Delivery

@@ -10,8 +10,8 @@ from hypothesis.strategies import SearchStrategy
 
 from mash_plugin.chats.project import Project, project_of
 from mash_plugin.chats.remotes import normalise_remote
-from mash_plugin.chats.switches import is_denied, list_faults, marker_at
-from mash_plugin.config import MARKER_SWITCHES, Settings, read_settings
+from mash_plugin.chats.switches import MARKER_SWITCHES, is_denied, list_faults, marker_at
+from mash_plugin.config import Settings, read_settings
 from mash_plugin.postgres import dsn as postgres
 from mash_plugin.throughline import dsn
 from mash_plugin.throughline import settings as throughline

@@ -15,7 +15,7 @@ from mash_plugin.agents.payload import is_written_by_host, read_payload
 from mash_plugin.chats.project import _git_values
 from mash_plugin.chats.question import names_of, terms_of
 from mash_plugin.chats.remotes import normalise_remote
-from mash_plugin.config import read_marker
+from mash_plugin.chats.switches import read_marker
 from mash_plugin.daemon.frames import Incoming
 from mash_plugin.privacy.credentials import credential_kind, cut_title, mask
 from mash_plugin.privacy.own_words import persons_own
