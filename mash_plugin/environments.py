@@ -32,7 +32,7 @@ OFFLINE = ("connection broken by", "NewConnectionError", "NameResolutionError")
 def name_of(root: Path) -> str:
     """VERSION-HASH of the sources and the interpreter: equal sources are built once."""
     # One interpreter has many names: `python3`, `python3.11`, the one of an environment.
-    python = os.path.realpath(getattr(sys, "_base_executable", None) or sys.executable)
+    python = os.path.realpath(base_python())
     digest = hashlib.sha256(f"{sys.version}\0{python}\0".encode())
     if root.is_file():  # a wheel: its name holds the version
         digest.update(root.read_bytes())
@@ -46,6 +46,11 @@ def name_of(root: Path) -> str:
             digest.update(file.read_bytes())
     version = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["project"]["version"]
     return f"{version}-{digest.hexdigest()[:12]}"
+
+
+def base_python() -> str:
+    """The interpreter that runs this, or that its environment was made with."""
+    return os.path.abspath(getattr(sys, "_base_executable", None) or sys.executable)
 
 
 def build(environment: Path, root: Path, environ: Mapping[str, str]) -> None:

@@ -8,7 +8,7 @@ import orjson
 
 from mash_plugin.agents.hosts import HOSTS
 from mash_plugin.cli.telling import tell
-from mash_plugin.config import OFF_WORDS
+from mash_plugin.config import is_off
 from mash_plugin.doctor.words import edit_line, late_hooks, own_words
 from mash_plugin.errors import StoreDamaged
 from mash_plugin.paths import find_paths
@@ -190,6 +190,6 @@ def _switches(body: dict[str, Any]) -> dict[str, bool]:
         "file_recall": "MASH_FILE_RECALL",
     }
     for name, variable in variables.items():
-        if os.environ.get(variable, "").strip().lower() in OFF_WORDS:
+        if is_off(os.environ.get(variable)):
             switches[name] = False
     return switches

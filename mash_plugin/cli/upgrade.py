@@ -6,7 +6,6 @@ whoever starts a hook, a tool server or a command gets the old or the new versio
 
 import os
 import subprocess
-import sys
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -63,7 +62,7 @@ def upgrade(source: str | None, check: bool, finish: bool, fits: bool) -> int:
         tell("`mash upgrade` installs it.")
         return 1
     tell(UNASKED)
-    command = [_base_python(), "-I", str(_installer_of(root)), str(root), "--upgrade"]
+    command = [environments.base_python(), "-I", str(_installer_of(root)), str(root), "--upgrade"]
     os.execv(command[0], command)  # noqa: S606 - this process has done its part
 
 
@@ -99,7 +98,7 @@ def _installer_of(root: Path) -> Path:
 
 def _name_of(root: Path) -> str:
     """The environment's name for this source. Raises Internal when its installer fails."""
-    command = [_base_python(), "-I", str(_installer_of(root)), str(root), "--name"]
+    command = [environments.base_python(), "-I", str(_installer_of(root)), str(root), "--name"]
     done = subprocess.run(
         command, capture_output=True, text=True, timeout=NAME_TIMEOUT_S, check=False
     )
@@ -107,11 +106,6 @@ def _name_of(root: Path) -> str:
         said = " ".join(done.stderr.split())[-300:]
         raise Internal(f"{root} cannot be read as a version of mash: {said}")
     return done.stdout.strip()
-
-
-def _base_python() -> str:
-    """The interpreter that this environment was made with."""
-    return os.path.abspath(getattr(sys, "_base_executable", None) or sys.executable)
 
 
 def _version(name: str) -> str:

@@ -28,7 +28,7 @@ VARIABLES = {
     "MASH_RECORD_RECALL": RECALL_OFF,
     "MASH_FILE_RECALL": FILES_OFF,
 }
-OFF_WORDS = {
+OFF_IN_PROJECT = {
     "everything": "everything is off",
     "capture": "saving notes are off",
     "recall": "records in hooks are off",
@@ -96,7 +96,7 @@ def check_project(machine: Machine) -> Iterator[Finding]:
         found = [Off(**off) for off in machine.served.get("here", {}).get("off", ())]
     for off in found:
         assert project is not None  # noqa: S101 - nothing is off in no project
-        text = f"in {project.root} {OFF_WORDS[off.what]}"
+        text = f"in {project.root} {OFF_IN_PROJECT[off.what]}"
         marker = off.why.removesuffix(" says so")
         file = marker if marker != off.why else machine.paths.config_file
         yield Finding("project-off", "note", text, off.why, edit_line(file))

@@ -1,6 +1,7 @@
 """Findings in words for a plain terminal, and as JSON for scripts."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import chain, repeat
@@ -8,13 +9,14 @@ from typing import Any
 
 from mash_plugin.config import Settings
 from mash_plugin.doctor.examination import Found, Repaired, worst
-from mash_plugin.doctor.finding import Finding
+from mash_plugin.doctor.finding import Finding, Severity
 from mash_plugin.memory.masking import masking
 from mash_plugin.render.text import clean
 from mash_plugin.wording import counted
 from mash_plugin.wrapping import wrapped
 
 LABELS = {"ok": "ok", "note": "note", "warning": "WARNING", "error": "ERROR"}
+GRAVEST_FIRST: tuple[Severity, ...] = ("error", "warning", "note")
 LABEL_WIDTH = 9
 CATEGORY_WIDTH = 12
 INDENT = " " * (LABEL_WIDTH + CATEGORY_WIDTH)
@@ -64,12 +66,8 @@ def lines_of(found: Iterable[Found], width: int) -> list[str]:
 
 def summary(found: Sequence[Found]) -> str:
     """One line at the end."""
-    count = {level: sum(f.finding.severity == level for f in found) for level in LABELS}
-    told = [
-        f"{count[level]} {word}{'s' if count[level] != 1 else ''}"
-        for level, word in (("error", "error"), ("warning", "warning"), ("note", "note"))
-        if count[level]
-    ]
+    count = Counter(one.finding.severity for one in found)
+    told = [counted(count[level], level) for level in GRAVEST_FIRST if count[level]]
     text = f"{counted(len(found), 'thing')} looked at: {', '.join(told) or 'all in order'}."
     mendable = sum(f.finding.repair is not None for f in found)
     if mendable:
