@@ -44,7 +44,7 @@ def check_heartbeats(machine: Machine) -> Iterator[Finding]:
             line = f"restart {host.TITLE} and send a prompt"
             yield Finding("hooks-unseen", "note", text, why, line)
         else:
-            yield from _told(host.TITLE, seen)
+            yield from _seen_findings(host.TITLE, seen)
 
 
 def check_late_hooks(machine: Machine) -> Iterator[Finding]:
@@ -67,13 +67,14 @@ def check_late_hooks(machine: Machine) -> Iterator[Finding]:
         yield Finding("hooks-late", "note", text, why, line)
 
 
-def _told(title: str, seen: dict[str, int]) -> Iterator[Finding]:
+def _seen_findings(title: str, seen: dict[str, int]) -> Iterator[Finding]:
     shown = ", ".join(f"{hook} {local_date(at)}" for hook, at in sorted(seen.items()))
     missing = [hook for hook in ALWAYS if hook not in seen]
     if missing:
         text = f"{title}: {', '.join(missing)} was never seen; seen: {shown}"
         why = "a hook that the agent does not run, or a session that has had no prompt yet"
-        yield Finding("hook-missing", "note", text, why, "mash doctor --category agents")
+        line = f"send a prompt in {title}, then: mash doctor --category agents"
+        yield Finding("hook-missing", "note", text, why, line)
     else:
         yield Finding("hooks-seen", "ok", f"{title}: {shown}")
 

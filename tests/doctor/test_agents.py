@@ -229,6 +229,7 @@ def test_a_chat_without_hooks_is_told_once_an_agent_was_used(equipped: Home) -> 
     equipped.run(*hook(equipped, "session-start"), stdin=body)
     missing = named(equipped, "agents", "hook-missing")
     assert "prompt-submit was never seen" in missing["what"]
+    assert missing["next"].startswith("send a prompt in Claude Code")
     prompt = json.dumps({"session_id": "s-1", "cwd": "/", "hook_event_name": "UserPromptSubmit"})
     equipped.run(*hook(equipped, "prompt-submit"), stdin=prompt)
     assert is_gone(equipped, "agents", "hook-missing")
