@@ -105,7 +105,7 @@ def _kill(place: Place, writers: list[Writer], number: int, chance: random.Rando
     assert place.hook("session-start", SESSION_START).is_harmless()
     eventually(lambda: daemon.poll() is not None or _problems(writers), f"{point} is not met")
     assert not _problems(writers), _problems(writers)
-    assert daemon.poll() == -9, point
+    assert daemon.poll() == -9, (point, daemon.poll())
     return point
 
 
@@ -123,7 +123,7 @@ def _only_daemon(place: Place, **environment: str) -> subprocess.Popen[bytes]:
         eventually(lambda: not place.daemons(), "it lives on")
         daemon = place.launch(**environment)
         eventually(lambda: place.is_served() or daemon.poll() is not None, "no daemon came up")  # noqa: B023
-        if daemon.poll() != 0 and place.daemons() in ([], [daemon.pid]):
+        if place.served_by() == daemon.pid or daemon.poll() not in (None, 0):
             return daemon
         daemon.kill()
         daemon.wait(CEILING_S)

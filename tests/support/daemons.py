@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mash_plugin import client, connecting
+from mash_plugin import client, connecting, wire
 from mash_plugin.paths import Paths, find_paths
 from tests.support.polling import eventually
 from tests.support.processes import daemons_of, end_processes_of
@@ -81,10 +81,15 @@ class Place:
         return child
 
     def is_served(self) -> bool:
+        return self.served_by() is not None
+
+    def served_by(self) -> int | None:
+        """Who takes connections: for a moment a killed one too, that is no process any more."""
         connection = connecting.connect(self.paths, 5.0)
-        if connection:
-            connection.close()
-        return connection is not None
+        if connection is None:
+            return None
+        with connection:
+            return wire.peer_pid(connection)
 
     def call(self, method: str, params: Mapping[str, Any] | None = None, **options: Any) -> Any:
         return client.call(method, params or {}, paths=self.paths, **options)
