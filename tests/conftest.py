@@ -4,11 +4,13 @@ import signal
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import count
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 import pytest
 from hypothesis import settings
+from xdist.remote import Producer
+from xdist.scheduler import LoadFileScheduling
 
 from mash_plugin.chats.forget import forgotten_test
 from mash_plugin.chats.index import ChatIndex
@@ -34,6 +36,8 @@ settings.load_profile("gate")
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
+SHARED = ("acceptance", "dashboard", "doctor", "group", "throughline")
+"""Folders of which each test needs a home, a server or a browser that all of them can use."""
 UNTRACED = ("crash", "fuzz")
 """Coverage would slow these most and tell nothing new: what they spoil and kill, others test."""
 
@@ -46,12 +50,28 @@ SPLIT = "I split the index code into two modules because the parser is reused."
 Json = dict[str, Any]
 
 
+class SharedFolders(LoadFileScheduling):
+    """A process runs a file as a whole, or a folder whose tests share what is slow to make."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = PurePath(super()._split_scope(nodeid))
+        return str(file.parent if file.parent.name in SHARED else file)
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> SharedFolders:
+    return SharedFolders(config, log)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Slow tests come first: run side by side, none is left to end alone."""
+    """What takes long comes first: run side by side, none is left to end alone."""
     for item in items:
         if item.path.parent.name in UNTRACED:
             item.add_marker(pytest.mark.no_cover)
-    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+    items.sort(key=_when)
+
+
+def _when(item: pytest.Item) -> tuple[bool, bool]:
+    return item.get_closest_marker("slow") is None, item.path.parent.name not in SHARED
 
 
 @dataclass

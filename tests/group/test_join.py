@@ -102,7 +102,7 @@ def test_a_second_group_is_refused_until_the_first_is_left(group, joined, tmp_pa
         assert joined.mash("group", "leave").code == 0
         assert joined.mash("group", "join", "-", stdin=dsn).code == 0
     finally:
-        other.drop()
+        other.end()
 
 
 def test_a_connection_that_does_not_work_changes_nothing_and_says_why(group, person):

@@ -92,18 +92,15 @@ class Group:
             found = connection.execute(sql, parameters or None)
             return found.fetchall() if found.description else []
 
-    def drop(self) -> None:
-        """Remove the database, the members' logins and the roles."""
-        self.server.run(f'DROP DATABASE IF EXISTS "{self.database}" WITH (FORCE)', "postgres")
-        self._drop_logins()
+    def end(self) -> None:
+        """End every connection. The database ends with its server: to drop it takes longer."""
+        connected = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s"
+        self.server.run(connected, "postgres", self.database)
 
     def drop_roles(self) -> None:
         """Remove the group from a database that stays."""
         for role in (self.roles.owner, self.roles.member, self.roles.writer):
             self.run(f'DROP OWNED BY "{role}" CASCADE')
-        self._drop_logins()
-
-    def _drop_logins(self) -> None:
         pattern = rf"mash\_{self.name}\_%"
         roles = self.server.run(
             "SELECT rolname FROM pg_roles WHERE rolname LIKE %s", "postgres", pattern
@@ -114,14 +111,14 @@ class Group:
 
 @contextmanager
 def running_group(server: Server, folder: Path, *add: str) -> Iterator[Group]:
-    """A group with these members on a server that runs; it is gone afterwards."""
+    """A group with these members on a server that runs; nobody is connected to it afterwards."""
     group = Group(server, folder)
     try:
         for member in add:
             group.add(member)
         yield group
     finally:
-        group.drop()
+        group.end()
 
 
 def published(db: GroupDatabase, node: str, *records: str, scope: str = SHOP) -> None:

@@ -49,7 +49,7 @@ def made(checkout: Path) -> list[str]:
 def test_its_usage_is_printed_and_nothing_is_made(checkout: Path, option: str) -> None:
     before = sorted(os.listdir(checkout))
     shown = run(checkout, option)
-    assert "scripts/test [--help] [--yes] [--fast] [pytest arguments]" in shown
+    assert "scripts/test [--help] [--yes] [--fast | --cover] [pytest arguments]" in shown
     assert not any(line.startswith(("#", "set ")) for line in shown.splitlines())
     assert sorted(os.listdir(checkout)) == before
 
