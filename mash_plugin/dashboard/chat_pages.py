@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 from mash_plugin.dashboard import filters, labels
 from mash_plugin.dashboard.place import Place
-from mash_plugin.dashboard.rendering import number_of, query_of, render
+from mash_plugin.dashboard.rendering import number_of, page_links, query_of, render
 
 PAGE = 50
 HITS = 20
@@ -41,8 +41,7 @@ def chats(place: Place, query: Mapping[str, str], _path: Mapping[str, Any]) -> s
         all_projects=path + query_of({"q": kept["q"]}),
         chats=found.get("chats", []),
         hits=found.get("hits", []),
-        older=path + query_of({**kept, "n": str(following)}) if following else None,
-        newest=path + query_of(kept) if start else None,
+        **page_links(path, kept, {"n": str(following)} if following else None, is_first=not start),
         link=message_link,
         scope_key=_scope_key,
     )

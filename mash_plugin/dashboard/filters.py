@@ -55,6 +55,11 @@ def request_of(query: Mapping[str, str], limit: int) -> Json:
     return request
 
 
+def cursor_of(following: Mapping[str, Any] | None) -> str | None:
+    """How an address names the place where the next page begins; `request_of` reads it."""
+    return f"{following['at']}.{following['id']}" if following else None
+
+
 def kept(query: Mapping[str, str]) -> dict[str, str | None]:
     """The filters of an address, without its place in the pages."""
     return {name: query.get(name) for name in NAMES} | {"q": text_of(query)}

@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 from mash_plugin.dashboard.memory_pages import steps_of
 from mash_plugin.dashboard.place import Place
-from mash_plugin.dashboard.rendering import number_of, query_of, render
+from mash_plugin.dashboard.rendering import number_of, page_links, query_of, render
 
 PAGE = 50
 REVISIONS = 20
@@ -27,7 +27,7 @@ def shared_records(place: Place, query: Mapping[str, str], _path: Mapping[str, A
     found = place.ask("list_records", request | {k: v for k, v in asked.items() if v})
     shown = place.echoed(query)
     path, kept = place.at("/group/records"), {name: shown.get(name) for name in FILTERS}
-    following = found["next_cursor"]
+    following, is_first = found["next_cursor"], not query.get("cursor")
     return render(
         "group_records.html",
         place,
@@ -38,8 +38,7 @@ def shared_records(place: Place, query: Mapping[str, str], _path: Mapping[str, A
         kind=query.get("kind"),
         is_all=bool(query.get("all")),
         everything=path + query_of(kept | {"all": None if query.get("all") else "1"}),
-        newest=path + query_of(kept) if query.get("cursor") else None,
-        older=path + query_of(kept | {"cursor": following}) if following else None,
+        **page_links(path, kept, {"cursor": following} if following else None, is_first=is_first),
         link=link,
     )
 

@@ -11,7 +11,7 @@ from mash_plugin.dashboard.chat_pages import message_link
 from mash_plugin.dashboard.graph import draw
 from mash_plugin.dashboard.labels import RETIRED
 from mash_plugin.dashboard.place import Place
-from mash_plugin.dashboard.rendering import number_of, query_of, render
+from mash_plugin.dashboard.rendering import number_of, page_links, render
 
 PAGE = 50
 WITHDRAWN = {"decision": "withdrawn", "preference": "withdrawn", "fact": "retracted"}
@@ -39,12 +39,8 @@ def memory(place: Place, query: Mapping[str, str], _path: Mapping[str, Any]) -> 
     path = place.at("/memory")
     query = place.echoed(query)
     start = (number_of(query.get("n")) or 0) if query.get("after") else 0
-    following = found["next"]
-    older = {
-        **filters.kept(query),
-        "after": f"{following['at']}.{following['id']}" if following else None,
-        "n": str(start + PAGE),
-    }
+    kept, after = filters.kept(query), filters.cursor_of(found["next"])
+    onward = {"after": after, "n": str(start + PAGE)} if after else None
     return render(
         "memory.html",
         place,
@@ -53,11 +49,10 @@ def memory(place: Place, query: Mapping[str, str], _path: Mapping[str, Any]) -> 
         total=found["total"],
         first=start + 1,
         last=start + len(found["records"]),
-        older=path + query_of(older) if following else None,
-        newest=path + query_of(filters.kept(query)) if query.get("after") else None,
+        **page_links(path, kept, onward, is_first=not query.get("after")),
         facets=list(filters.facets(query, found["counts"], path)),
         active=filters.active(query, path),
-        kept={n: v for n, v in filters.kept(query).items() if v and n != "q"},
+        kept={n: v for n, v in kept.items() if v and n != "q"},
         text=filters.text_of(query),
     )
 

@@ -108,3 +108,17 @@ def query_of(values: Mapping[str, str | None]) -> str:
 
     found = urlencode({name: value for name, value in values.items() if value})
     return f"?{found}" if found else ""
+
+
+def page_links(
+    path: str,
+    kept: Mapping[str, str | None],
+    onward: Mapping[str, str | None] | None,
+    *,
+    is_first: bool,
+) -> dict[str, str | None]:
+    """Where a page of a list leads: to the `older` ones behind it, and back to the `newest`."""
+    return {
+        "older": path + query_of({**kept, **onward}) if onward else None,
+        "newest": None if is_first else path + query_of(kept),
+    }

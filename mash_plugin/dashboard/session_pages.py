@@ -8,7 +8,7 @@ from urllib.parse import quote
 from mash_plugin.dashboard import filters, group_pages, labels
 from mash_plugin.dashboard.chat_pages import message_link
 from mash_plugin.dashboard.place import Place
-from mash_plugin.dashboard.rendering import number_of, query_of, render
+from mash_plugin.dashboard.rendering import number_of, page_links, query_of, render
 
 PAGE = 30
 SHOWINGS = 60
@@ -56,8 +56,7 @@ def sessions(place: Place, query: Mapping[str, str], _path: Mapping[str, Any]) -
         without_record=path + query_of({**kept, "record": None}),
         without_project=path + query_of({**kept, "project": None}),
         projects=projects,
-        older=path + query_of({**kept, "n": str(following)}) if following else None,
-        newest=path + query_of(kept) if start else None,
+        **page_links(path, kept, {"n": str(following)} if following else None, is_first=not start),
         link=session_link,
     )
 

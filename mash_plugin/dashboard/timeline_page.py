@@ -7,7 +7,7 @@ from typing import Any
 
 from mash_plugin.dashboard import filters, labels, plots
 from mash_plugin.dashboard.place import Place
-from mash_plugin.dashboard.rendering import query_of, render
+from mash_plugin.dashboard.rendering import page_links, render
 
 PAGE = 100
 YEAR_MS = 372 * 86_400_000
@@ -25,8 +25,7 @@ def timeline(place: Place, query: Mapping[str, str], _path: Mapping[str, Any]) -
     if wanted["scope"]:
         asked["scope"] = labels.scope_of_key(wanted["scope"])
     days = place.ask("view_days", asked)["days"]
-    kept, following = {"scope": place.echoed(wanted)["scope"]}, found["next"]
-    after = f"{following['at']}.{following['id']}" if following else None
+    kept, after = {"scope": place.echoed(wanted)["scope"]}, filters.cursor_of(found["next"])
     path = place.at("/timeline")
     projects = [f for f in filters.facets(kept, found["counts"], path) if f.name == "Project"]
     return render(
@@ -38,8 +37,7 @@ def timeline(place: Place, query: Mapping[str, str], _path: Mapping[str, Any]) -
         total=found["total"],
         scope_name=labels.scope_name(labels.scope_of_key(kept["scope"])) if wanted["scope"] else "",
         projects=projects[0] if projects else None,
-        older=path + query_of({**kept, "after": after}) if after else None,
-        newest=path + query_of(kept) if wanted["after"] else None,
+        **page_links(path, kept, {"after": after} if after else None, is_first=not wanted["after"]),
     )
 
 
