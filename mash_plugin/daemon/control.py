@@ -70,7 +70,7 @@ def status(requests: Requests, params: Mapping[str, Any]) -> dict[str, Any]:
 def heartbeats(requests: Requests, _params: Mapping[str, Any]) -> dict[str, Any]:
     """When each hook of each agent was last seen, and how many were answered too late of late."""
     state = requests.open_node().hook_state
-    return {"hooks": state.heartbeats.all(), "late": state.latency.late(now_ms())}
+    return {"hooks": state.heartbeats.all(), "late_hooks": state.latency.late(now_ms())}
 
 
 def stop(requests: Requests, _params: Mapping[str, Any]) -> dict[str, Any]:

@@ -88,10 +88,6 @@ class Hook(NamedTuple):
             )
         return value
 
-    def is_late(self, part: Part[Any] | None) -> bool:
-        """Whether this part was wanted and has not been done in time."""
-        return part is not None and not part.is_done
-
     def noted(
         self,
         records: parts.Records,

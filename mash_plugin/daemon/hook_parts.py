@@ -91,6 +91,11 @@ def find(records: Sequence[Part[Any]], chats: Part[Any] | None, patience_until: 
         _chats_lane.begin(chats)
 
 
+def is_late(part: Part[Any] | None) -> bool:
+    """Whether this part was wanted and has not been done in time."""
+    return part is not None and not part.is_done
+
+
 def branch_of(project: Project | None, on_failure: Callable[[str], None]) -> Branch:
     """What tells the files that the project's branch changes; git is not asked before."""
 

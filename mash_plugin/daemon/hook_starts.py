@@ -87,7 +87,7 @@ def _full_block(
     shared = hook.take(group) or context.NOTHING_SHARED
     if found is None:
         state.note_block(event.session_id, LONG_AGO)
-    if any(map(hook.is_late, (records, personal, chats))):
+    if any(map(parts.is_late, (records, personal, chats))):
         state.owe(event.session_id, source)
     told = Told(found or [], own, hints, hook.take(elsewhere) or [], shared)
     return _block_of(hook, told, before, room)
@@ -124,7 +124,7 @@ def _resumed(hook: Hook, told_at: int) -> str:
     hook.find([found], None)
     state, session_id = hook.node.hook_state, hook.event.session_id
     changed = hook.take(found)
-    if hook.is_late(found):
+    if parts.is_late(found):
         state.owe(session_id, "resume")
     if not changed:
         return ""

@@ -51,7 +51,7 @@ def check_late_hooks(machine: Machine) -> Iterator[Finding]:
     """Answers for which a hook no longer waited; told only where there were some."""
     try:
         asked = client.call("heartbeats", {}, start=False, timeout_s=3.0, paths=machine.paths)
-        late: dict[str, int] = asked.get("late") or {}
+        late: dict[str, int] = asked.get("late_hooks") or {}
     except MashError:
         if not machine.has_store:
             return
