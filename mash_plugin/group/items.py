@@ -18,7 +18,6 @@ from mash_plugin.records.model import (
     Body,
     Evidence,
     EvidenceStatus,
-    Kind,
     MessageRole,
     Purpose,
     Revision,
@@ -77,13 +76,14 @@ def revision_of(kind: str, row: Row, evidence: Sequence[Evidence]) -> Revision |
     """The wording in a row of `revisions`; None where no record of that kind can say so."""
     number, statement, recorded_by, review, state, decided_by, begins, ends = row[:8]
     reporter, *lists, recorded_at, origin = row[8:]
-    if kind not in get_args(Kind) or not inert(statement):
+    known = next((one for one in LIVE_STATES if one == kind), None)
+    if known is None or not inert(statement):
         return None
-    if state not in LIVE_STATES[kind] + RETIRED_STATES[kind]:  # type: ignore[index]  # the same
+    if state not in LIVE_STATES[known] + RETIRED_STATES[known]:
         return None
     alternatives, consequences, conditions = map(_texts, lists)
     body = Body(
-        kind=kind,  # type: ignore[arg-type]  # it is one of them
+        kind=known,
         state=state,
         statement=inert(statement),
         recorded_by=inert(recorded_by, NAME),

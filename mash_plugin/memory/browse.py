@@ -213,7 +213,7 @@ def _fits(group: Group, filters: Filters, without: str = "") -> bool:
             return False
     if without != "stale" and filters.is_stale and not group.stale:
         return False
-    scope = Scope(group.scope_kind, group.scope_value)  # type: ignore[arg-type]  # by a CHECK
+    scope = Scope(group.scope_kind, group.scope_value)
     return without == "scope" or filters.scope in (None, scope)
 
 

@@ -229,12 +229,12 @@ def _read_expected(call: Call, operation: Operation, at: Json) -> tuple[Head, Re
 def _claim_of(head: Head) -> Body:
     """What a head claims to be, without its texts: they may be damaged."""
     return Body(
-        kind=head.kind,  # type: ignore[arg-type]  # held to these values by the table's CHECKs
-        state=head.state,  # type: ignore[arg-type]
+        kind=head.kind,
+        state=head.state,
         statement="",
         recorded_by="",
-        review=head.review,  # type: ignore[arg-type]
-        decided_by=head.decided_by,  # type: ignore[arg-type]
+        review=head.review,
+        decided_by=head.decided_by,
     )
 
 

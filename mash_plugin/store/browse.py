@@ -4,7 +4,15 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from mash_plugin.compact_json import compact_json
-from mash_plugin.records.model import Scope, decider_of
+from mash_plugin.records.model import (
+    Decider,
+    Kind,
+    Review,
+    Scope,
+    ScopeKind,
+    State,
+    decider_of,
+)
 from mash_plugin.store.queries import load
 from mash_plugin.store.records import Head
 from mash_plugin.store.sqlite import Connection, Row
@@ -32,12 +40,12 @@ class Filters(NamedTuple):
 class Group(NamedTuple):
     """How many records share what filters tell apart."""
 
-    kind: str
-    state: str
-    review: str
-    decided_by: str | None
+    kind: Kind
+    state: State
+    review: Review
+    decided_by: Decider | None
     stale: int
-    scope_kind: str
+    scope_kind: ScopeKind
     scope_value: str
     records: int
     rows: str | None = None

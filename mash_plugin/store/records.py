@@ -8,7 +8,17 @@ from typing import Any, NamedTuple
 
 from mash_plugin.compact_json import compact_json
 from mash_plugin.digest import sha256_of
-from mash_plugin.records.model import Body, Evidence, Revision, Scope
+from mash_plugin.records.model import (
+    Body,
+    Decider,
+    Evidence,
+    Kind,
+    Review,
+    Revision,
+    Scope,
+    ScopeKind,
+    State,
+)
 from mash_plugin.store.queries import load
 from mash_plugin.store.sqlite import Connection, Row
 
@@ -18,19 +28,19 @@ _SQL = load("records")
 class Head(NamedTuple):
     """One row of `records`: the copies of the head revision that are searched by index.
 
-    A named tuple, since every recall makes 256 of them.
+    A named tuple, since every recall makes 256 of them. CHECKs of the table hold its words.
     """
 
     id: str
     owner: str
-    kind: str
-    scope_kind: str
+    kind: Kind
+    scope_kind: ScopeKind
     scope_value: str
     revision: int
-    review: str
-    state: str
+    review: Review
+    state: State
     retired: int
-    decided_by: str | None
+    decided_by: Decider | None
     effective_at: int | None
     valid_until: int | None
     recorded_at: int
@@ -44,7 +54,7 @@ class Head(NamedTuple):
     @property
     def scope(self) -> Scope:
         """Where it holds."""
-        return Scope(self.scope_kind, self.scope_value)  # type: ignore[arg-type]  # by a CHECK
+        return Scope(self.scope_kind, self.scope_value)
 
     @property
     def place(self) -> tuple[str, ...]:
@@ -288,7 +298,7 @@ def checksum_of(
 
 def _revision(head: Head, row: Row, evidence: tuple[Evidence, ...]) -> Revision:
     body = Body(
-        kind=head.kind,  # type: ignore[arg-type]  # held to these values by the table's CHECK
+        kind=head.kind,
         state=row[4],
         statement=row[1],
         recorded_by=row[2],
