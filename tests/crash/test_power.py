@@ -17,7 +17,7 @@ from tests.crash.workloads import Workload
 
 pytestmark = pytest.mark.slow
 
-STATES = 40
+STATES = 20
 ENOUGH = 300
 """By then every fault below is seen; most are within the first ten."""
 SEED = 1
