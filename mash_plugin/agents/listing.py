@@ -31,8 +31,7 @@ def listed_by(
 
     Raises Internal where the host cannot say, or says it in another way.
     """
-    assert place.client  # noqa: S101 - callers ask only where the command was found
-    command = [place.client, "plugin", "list", "--json"]
+    command = [place.command, "plugin", "list", "--json"]
     said = ask(command, environ)
     try:
         return read(json.loads(said))

@@ -26,6 +26,12 @@ class Place:
     config: Path
     """The folder that holds its settings."""
 
+    @property
+    def command(self) -> str:
+        """The host's own command, for those who act only where it was found."""
+        assert self.client  # noqa: S101 - they looked
+        return self.client
+
 
 @dataclass(frozen=True, slots=True)
 class Installed:

@@ -80,14 +80,13 @@ def _check(machine: Machine, host: Host) -> Iterator[Finding]:
 
 
 def _version(machine: Machine, host: Host, place: Place) -> Finding:
-    assert place.client  # noqa: S101 - see _check
     tried = TRIED[place.agent]
     try:
-        found = version_of(place.client, machine.environ)
+        found = version_of(place.command, machine.environ)
     except MashError as error:
         why = "its command does not work: nothing else can be asked of it"
         text = f"{host.TITLE}: {error.message}"
-        return Finding("agent-silent", "warning", text, why, f"{quote(place.client)} --version")
+        return Finding("agent-silent", "warning", text, why, f"{quote(place.command)} --version")
     shown = ".".join(map(str, found))
     if found < version_from(tried):
         text = f"{host.TITLE} {shown} is older than {tried}, which mash was tried with"
@@ -105,7 +104,7 @@ def _check_list(machine: Machine, host: Host, place: Place, is_current: bool) ->
         listed = host.list_plugins(place, machine.environ)
     except MashError as error:
         text = f"{host.TITLE}: {error.message}"
-        line = f"{quote(place.client or host.TITLE)} plugin list"
+        line = f"{quote(place.command)} plugin list"
         yield Finding("plugins-not-listed", "warning", text, "only its files were looked at", line)
         return
     own = next((one for one in listed if one.plugin_id == PLUGIN_ID), None)

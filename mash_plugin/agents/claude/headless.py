@@ -97,8 +97,7 @@ def read_ending(code: int, out: str, err: str) -> Ending:
 
 
 def _command(place: Place, settings: Path) -> list[str]:
-    assert place.client  # noqa: S101 - callers ask only where the command was found
-    return [place.client, "--setting-sources", "", "--settings", str(settings)]
+    return [place.command, "--setting-sources", "", "--settings", str(settings)]
 
 
 def _settings(place: Place) -> str:

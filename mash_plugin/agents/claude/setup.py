@@ -115,15 +115,14 @@ def note_before(place: Place) -> Before:
 
 def install(place: Place, marketplace: Path, environ: Mapping[str, str]) -> None:
     """Add marketplace and plugin; raise before anything is done when settings are broken."""
-    assert place.client  # noqa: S101 - callers install only where the command was found
     file = _settings_file(place)
     _read(file)
     before = _text(file) if file.exists() else None
     known = table_in(table_in(_read(_known_file(place)), MARKETPLACE), "source").get("path")
     if known not in (None, str(marketplace)):
-        run_client([place.client, "plugin", "marketplace", "remove", MARKETPLACE], environ)
-    run_client([place.client, "plugin", "marketplace", "add", str(marketplace)], environ)
-    run_client([place.client, "plugin", "install", PLUGIN_ID, "--scope", "user"], environ)
+        run_client([place.command, "plugin", "marketplace", "remove", MARKETPLACE], environ)
+    run_client([place.command, "plugin", "marketplace", "add", str(marketplace)], environ)
+    run_client([place.command, "plugin", "install", PLUGIN_ID, "--scope", "user"], environ)
     if before is not None:
         _keep_layout(file, before)
 

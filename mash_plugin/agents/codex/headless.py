@@ -59,8 +59,7 @@ MADE_UP = "MASH_REVIEW_SECRET"
 
 def is_signed_in(place: Place, folder: Path, environ: Mapping[str, str]) -> bool:
     """What Codex itself says; a provider with a key of its own needs no sign-in."""
-    assert place.client  # noqa: S101 - callers ask only where the command was found
-    if ask_status([place.client, "login", "status"], environ, folder).returncode == 0:
+    if ask_status([place.command, "login", "status"], environ, folder).returncode == 0:
         return True
     config = _config(place)
     provider = _provider(config)
@@ -72,7 +71,6 @@ def is_signed_in(place: Place, folder: Path, environ: Mapping[str, str]) -> bool
 
 def prepare(place: Place, task: Task, environ: Mapping[str, str]) -> Start:
     """The command of one review; its files lie in the task's folder."""
-    assert place.client  # noqa: S101 - callers ask only where the command was found
     schema = new_private_file(task.folder / "schema.json", json.dumps(RESULT_SCHEMA))
     instructions = new_private_file(task.folder / "instructions.md", task.instructions)
     settings, secrets = _kept_settings(_config(place))
@@ -85,7 +83,7 @@ def prepare(place: Place, task: Task, environ: Mapping[str, str]) -> Start:
         f"mcp_servers.{SERVER}": _server(task),
     }
     command = [
-        *(place.client, "exec", "--json", "--ephemeral", "--ignore-user-config", "--ignore-rules"),
+        *(place.command, "exec", "--json", "--ephemeral", "--ignore-user-config", "--ignore-rules"),
         *("--sandbox", "read-only", "--skip-git-repo-check", "-C", str(task.empty)),
         *("--output-schema", str(schema)),
     ]

@@ -96,14 +96,13 @@ def note_before(place: Place) -> Before:
 
 def install(place: Place, marketplace: Path, environ: Mapping[str, str]) -> None:
     """Add marketplace and plugin; raise before anything is done when settings are broken."""
-    assert place.client  # noqa: S101 - callers install only where the command was found
     config = _parse(place, _text(place))
     source = table_in(table_in(config, "marketplaces"), MARKETPLACE).get("source")
     with _kept_mode(_file(place)):
         if source not in (None, str(marketplace)):
-            run_client([place.client, "plugin", "marketplace", "remove", MARKETPLACE], environ)
-        run_client([place.client, "plugin", "marketplace", "add", str(marketplace)], environ)
-        run_client([place.client, "plugin", "add", PLUGIN_ID], environ)
+            run_client([place.command, "plugin", "marketplace", "remove", MARKETPLACE], environ)
+        run_client([place.command, "plugin", "marketplace", "add", str(marketplace)], environ)
+        run_client([place.command, "plugin", "add", PLUGIN_ID], environ)
 
 
 def remove(place: Place, before: Before | None, environ: Mapping[str, str]) -> bool:

@@ -16,11 +16,10 @@ APP_SERVER_TIMEOUT_S = 10
 
 def hook_trust(place: Place, environ: Mapping[str, str]) -> list[HookTrust]:
     """Ask `codex app-server` whether each hook of ours may run; raise Internal if it cannot say."""
-    assert place.client  # noqa: S101 - callers ask only where the command was found
     with tempfile.TemporaryDirectory() as folder:
         hooks = [
             hook
-            for entry in _hooks_list(place.client, folder, environ)
+            for entry in _hooks_list(place.command, folder, environ)
             for hook in entry.get("hooks", [])
             if str(hook.get("key", "")).startswith(f"{PLUGIN_ID}:")
         ]
