@@ -30,13 +30,12 @@ from mash_plugin.store.publication import ids_after, links_from, publishable_sco
 from mash_plugin.store.queries import load
 from mash_plugin.store.records import (
     Head,
-    evidence_row,
     get_head,
     list_confirmations,
     list_revisions,
     load_revision,
-    revision_row,
 )
+from mash_plugin.store.revision_rows import evidence_row, revision_row
 from mash_plugin.store.sqlite import Connection
 
 Json = dict[str, Any]

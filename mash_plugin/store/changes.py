@@ -7,13 +7,8 @@ from mash_plugin.records.model import Evidence, EvidenceStatus, Revision, Scope
 from mash_plugin.store.forgotten import refuse_forgotten
 from mash_plugin.store.operations import forget_receipts
 from mash_plugin.store.queries import load
-from mash_plugin.store.records import (
-    Head,
-    checksum_of,
-    evidence_row,
-    place_key,
-    revision_row,
-)
+from mash_plugin.store.records import Head, place_key
+from mash_plugin.store.revision_rows import checksum_of, evidence_row, revision_row
 from mash_plugin.store.sqlite import Connection
 
 _SQL = load("changes")

@@ -1,13 +1,8 @@
 """Give records another folder as their scope; their history and its checksums come along."""
 
 from mash_plugin.store.queries import load
-from mash_plugin.store.records import (
-    Head,
-    checksum_of,
-    list_revisions,
-    load_revision,
-    revision_row,
-)
+from mash_plugin.store.records import Head, list_revisions, load_revision
+from mash_plugin.store.revision_rows import checksum_of, revision_row
 from mash_plugin.store.sqlite import Connection
 
 _SQL = load("rebind")

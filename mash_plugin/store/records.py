@@ -1,15 +1,12 @@
-"""Records out of their rows, each revision under a checksum; no rules."""
+"""What is read of records: heads, revisions, links; no rules."""
 
-import json
 from collections.abc import Iterable, Iterator
 from heapq import merge
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from mash_plugin.compact_json import compact_json
-from mash_plugin.digest import sha256_of
 from mash_plugin.records.model import (
-    Body,
     Decider,
     Evidence,
     Kind,
@@ -20,7 +17,8 @@ from mash_plugin.records.model import (
     State,
 )
 from mash_plugin.store.queries import load
-from mash_plugin.store.sqlite import Connection, Row
+from mash_plugin.store.revision_rows import checksum_of, revision_in, revision_row
+from mash_plugin.store.sqlite import Connection
 
 _SQL = load("records")
 
@@ -197,9 +195,9 @@ def load_revision(db: Connection, head: Head, number: int) -> Revision | None:
     row = db.one(_SQL.get_revision, key)
     if row is None:
         return None
-    evidence = tuple(_evidence(r) for r in db.all(_SQL.list_evidence, key))
+    evidence = tuple(Evidence(*r) for r in db.all(_SQL.list_evidence, key))
     try:
-        revision = _revision(head, row, evidence)
+        revision = revision_in(row, head.kind, evidence)
     except (ValueError, TypeError):  # damaged JSON inside a row
         return None
     whole = checksum_of(head.place, revision_row(revision), evidence)
@@ -249,78 +247,4 @@ def replacements(db: Connection, record_id: str) -> list[str]:
 def evidence_of_chat(db: Connection, chat_id: str) -> Iterator[tuple[int, str, Evidence]]:
     """Every citation of a chat with its row number and its record."""
     for row in db.all(_SQL.evidence_of_chat, {"chat_id": chat_id}):
-        yield row[0], row[1], _evidence(row[3:])
-
-
-def revision_row(revision: Revision) -> dict[str, Any]:
-    """The columns of a revision."""
-    body = revision.body
-    return {
-        "revision": revision.revision,
-        "statement": body.statement,
-        "recorded_by": body.recorded_by,
-        "review": body.review,
-        "state": body.state,
-        "decided_by": body.decided_by,
-        "effective_at": body.effective_at,
-        "valid_until": body.valid_until,
-        "reported_by": body.reported_by,
-        "alternatives": _json(body.alternatives),
-        "consequences": _json(body.consequences),
-        "conditions": _json(body.conditions),
-        "recorded_at": revision.recorded_at,
-        "session_id": revision.session_id,
-        "origin": revision.origin,
-    }
-
-
-def evidence_row(evidence: Evidence) -> dict[str, Any]:
-    """What never changes of a citation."""
-    return {
-        "chat_id": evidence.chat_id,
-        "message_id": evidence.message_id,
-        "quote": evidence.quote,
-        "purpose": evidence.purpose,
-        "role": evidence.role,
-        "author": evidence.author,
-        "message_text": evidence.message_text,
-        "recorded_at": evidence.recorded_at,
-    }
-
-
-def checksum_of(
-    place: tuple[str, ...], row: dict[str, Any], evidence: tuple[Evidence, ...]
-) -> bytes:
-    """The checksum over what never changes of a revision: its record, its row, its citations."""
-    citations = [evidence_row(e) for e in evidence if e.added_by == "revision"]
-    return sha256_of(compact_json([place, row, citations]).encode())
-
-
-def _revision(head: Head, row: Row, evidence: tuple[Evidence, ...]) -> Revision:
-    body = Body(
-        kind=head.kind,
-        state=row[4],
-        statement=row[1],
-        recorded_by=row[2],
-        review=row[3],
-        effective_at=row[6],
-        decided_by=row[5],
-        alternatives=_texts(row[9]),
-        consequences=_texts(row[10]),
-        conditions=_texts(row[11]),
-        reported_by=row[8],
-        valid_until=row[7],
-    )
-    return Revision(row[0], body, row[12], evidence, row[13], row[14])
-
-
-def _evidence(row: Row) -> Evidence:
-    return Evidence(*row)
-
-
-def _json(texts: tuple[str, ...]) -> str | None:
-    return compact_json(texts) if texts else None
-
-
-def _texts(value: str | None) -> tuple[str, ...]:
-    return tuple(json.loads(value)) if value else ()
+        yield row[0], row[1], Evidence(*row[3:])

@@ -13,13 +13,11 @@ from mash_plugin.store.chats import SQL as CHATS
 from mash_plugin.store.queries import load
 from mash_plugin.store.records import (
     Head,
-    checksum_of,
-    evidence_row,
     get_head,
     list_revisions,
     load_revision,
-    revision_row,
 )
+from mash_plugin.store.revision_rows import checksum_of, evidence_row, revision_row
 from mash_plugin.store.sqlite import Connection, Row
 from mash_plugin.transfer.files import new_file, warnings_about
 from mash_plugin.transfer.lines import Writer, header_of

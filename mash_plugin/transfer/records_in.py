@@ -22,7 +22,8 @@ from mash_plugin.records.model import (
 from mash_plugin.store.changes import add_revision, insert_record, recompute_head
 from mash_plugin.store.forgotten import has_mark
 from mash_plugin.store.queries import load
-from mash_plugin.store.records import checksum_of, get_head, is_forgotten, revision_row
+from mash_plugin.store.records import get_head, is_forgotten
+from mash_plugin.store.revision_rows import checksum_of, revision_row
 from mash_plugin.store.sqlite import Connection
 from mash_plugin.transfer.lines import Numbered
 from mash_plugin.transfer.names import Names

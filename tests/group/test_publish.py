@@ -8,7 +8,8 @@ import pytest
 
 from mash_plugin.errors import InvalidState, SharedUnavailable
 from mash_plugin.store import publication
-from mash_plugin.store.records import checksum_of, get_head, load_revision, revision_row
+from mash_plugin.store.records import get_head, load_revision
+from mash_plugin.store.revision_rows import checksum_of, revision_row
 from tests.conftest import CHOICE, QUESTION, SHOP, Json, Memory, Shop
 from tests.support.groups import Group
 from tests.support.publications import heads, join, publish, publisher

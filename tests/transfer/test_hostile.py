@@ -277,7 +277,7 @@ def test_a_line_that_does_harm_is_named(
 
 def signed(found: list[Json], edit: Callable[[Json, Json], None]) -> None:
     """Change the first record and make its checksum right again, as a forger would."""
-    from mash_plugin.store.records import checksum_of, revision_row
+    from mash_plugin.store.revision_rows import checksum_of, revision_row
     from mash_plugin.transfer.lines import Numbered
     from mash_plugin.transfer.records_in import revision_of
 
