@@ -1,5 +1,6 @@
 """The configuration file, the project's `.mash` file, and switches that silence mash."""
 
+import os
 import shlex
 from collections.abc import Iterator
 
@@ -53,7 +54,9 @@ def check_file(machine: Machine) -> Iterator[Finding]:
         why = f"it stands in {machine.paths.config_file}"
         yield Finding("setting-without-effect", "warning", warning, why, edit)
     if not warnings:
-        yield Finding("settings", "ok", machine.paths.config_file)
+        is_there = os.path.exists(machine.paths.config_file)
+        which = "" if is_there else "all as delivered: there is no "
+        yield Finding("settings", "ok", which + machine.paths.config_file)
 
 
 def check_marker(machine: Machine) -> Iterator[Finding]:

@@ -67,14 +67,23 @@ def _whole(text: str) -> str:
 def _as_ours(errors: list[ErrorDetails]) -> MashError:
     """The first error that says most: of a union, each choice complains."""
     first = min(errors, key=lambda e: _SAYS_LEAST.get(e["type"], 0))
-    error = _error(first, _field(first["loc"]))
+    error = _error(first, _field(first["loc"]), _missing_too(first, errors))
     match first["loc"]:
         case ("records", int(draft), *_):
             error.details["draft"] = draft
     return error
 
 
-def _error(first: ErrorDetails, field: str) -> MashError:
+def _missing_too(first: ErrorDetails, errors: list[ErrorDetails]) -> str:
+    """What else lacks where something lacks: one try for each would be a guessing game."""
+    if first["type"] != "missing":
+        return ""
+    missing = [e["loc"] for e in errors if e["type"] == "missing" and e is not first]
+    beside = [_field(loc) for loc in missing if loc[:-1] == first["loc"][:-1]]
+    return f", and so is {', '.join(beside)}" if beside else ""
+
+
+def _error(first: ErrorDetails, field: str, also: str) -> MashError:
     match first["type"]:
         case "string_too_long" | "too_long":
             limit = first.get("ctx", {}).get("max_length")
@@ -87,7 +96,7 @@ def _error(first: ErrorDetails, field: str) -> MashError:
         case "retired_state":
             return InvalidState(f"{field}: {first['msg']}.", field=field)
         case _:
-            return InvalidArgument(f"{field}: {_wording(first)}.", field=field)
+            return InvalidArgument(f"{field}: {_wording(first)}{also}.", field=field)
 
 
 def _no_evidence(field: str) -> EvidenceRequired:

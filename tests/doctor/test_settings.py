@@ -104,3 +104,11 @@ def test_nothing_is_told_of_settings_that_are_in_order(home: Home) -> None:
     (home.mash_home / "config.toml").write_text("[records]\ncapture = true\n")
     assert [one["name"] for one in findings(home, "settings")] == ["settings"]
     assert is_gone(home, "settings", "switched-off")
+
+
+def test_settings_that_nobody_has_written_are_said_to_be_those_delivered(home: Home) -> None:
+    config = home.mash_home / "config.toml"
+    assert named(home, "settings", "settings")["what"] == str(config)
+    config.unlink()
+    told = named(home, "settings", "settings")["what"]
+    assert told == f"all as delivered: there is no {config}"

@@ -318,3 +318,8 @@ def test_a_shared_list_takes_the_filters_of_a_local_one() -> None:
     }
     request = validate("list_records", {"shared": True, "cursor": "x" * 2000, **filters})
     assert {key: request[key] for key in filters} == filters
+
+
+def test_all_that_is_missing_beside_each_other_is_named_at_once() -> None:
+    with pytest.raises(InvalidArgument, match=r"^operation_id: is required, and so is change\.$"):
+        validate("record", {})

@@ -1,6 +1,7 @@
 """`mash init` offers to review the last chats: after the index, told of the cost, never unasked."""
 
 import json
+import shutil
 import sys
 import time
 from collections.abc import Iterator
@@ -107,6 +108,13 @@ def test_yes_lets_that_agent_review_and_its_candidates_are_there(person: Person)
     assert "Review them now?" not in shown
     assert "for review: none of the last days is left" in " ".join(shown.split())
     assert person.reviews() == 1
+
+
+def test_who_has_no_chats_hears_nothing_of_reviews(person: Person) -> None:
+    shutil.rmtree(person.home.claude)
+    code, shown = person.init("y\n")
+    assert code == 0, shown
+    assert "review" not in shown
 
 
 @pytest.mark.spec("R-141")

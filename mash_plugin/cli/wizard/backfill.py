@@ -55,6 +55,8 @@ def _offer(paths: Paths) -> int:
         return 0
     now = now_ms(os.environ.get("MASH_TEST_NOW_MS"))
     plan = make_plan(paths, window.saved_since(paths, now))
+    if not plan.chats:
+        return 0  # who has no chats need not hear of reviews
     reviewers = offer.find_reviewers(paths, os.environ) if plan.of("due") else []
     text = offer.offer_text(reviewers, plan)
     if not text:
