@@ -135,6 +135,11 @@ def put_marks(db: Connection, marks: Marks, now: int) -> None:
         db.run(_SQL.insert_mark, {"chat_key": chat, "now": now})
 
 
+def records_in(db: Connection) -> set[str]:
+    """Every record that the store has, hidden ones included."""
+    return {str(row[0]) for row in db.all(_SQL.all_records)}
+
+
 def chats_named_in(db: Connection) -> list[str]:
     """Every chat that the store has something of."""
     return [str(row[0]) for row in db.all(_SQL.chats_named)]

@@ -25,6 +25,7 @@ from mash_plugin.store.faults import translated, translated_files
 from mash_plugin.store.files import drop_aside, make_private_folder, remove_database, set_aside
 from mash_plugin.store.mark import Mark, take_mark
 from mash_plugin.store.migrate import migrate, refuse_newer, schema_number
+from mash_plugin.store.queries import load
 from mash_plugin.store.sqlite import Connection, Database, Durability
 from mash_plugin.syncing import sync_folder
 
@@ -255,15 +256,12 @@ def _create(path: str, family: str, durability: Durability, now: int | None) -> 
 
 def _found_identity(db: Connection, now: int) -> None:
     """Who this store is: its node, its owner, and the secret that its receipts are keyed with."""
-    owner_id = os.urandom(16).hex()
+    sql, owner_id = load("identity"), os.urandom(16).hex()
     rows = {
         "node_id": os.urandom(16).hex().encode(),
         "owner_id": owner_id.encode(),
         "receipt_secret": os.urandom(32),
     }
     for key, value in rows.items():
-        db.run("INSERT INTO meta VALUES (:key, :value)", {"key": key, "value": value})
-    db.run(
-        "INSERT INTO owners VALUES (:owner_id, '', 'local', :now)",
-        {"owner_id": owner_id, "now": now},
-    )
+        db.run(sql.set_meta, {"key": key, "value": value})
+    db.run(sql.insert_owner, {"owner_id": owner_id, "now": now})

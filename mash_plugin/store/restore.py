@@ -19,6 +19,7 @@ from mash_plugin.store.faults import translated, translated_files
 from mash_plugin.store.files import make_private_folder, remove_database, set_aside
 from mash_plugin.store.forgotten import Marks, older_copies
 from mash_plugin.store.mark import take_mark
+from mash_plugin.store.queries import load
 from mash_plugin.store.rewrite import forget_again, marks_of
 from mash_plugin.store.sqlite import Database
 from mash_plugin.syncing import sync_folder
@@ -170,10 +171,7 @@ def _prepare(
         with database.writing() as db:
             # Two stores that came from one backup have one identity, but not one generation.
             for key, value in (("generation", os.urandom(16)), ("restored_at", b"%d" % now)):
-                db.run(
-                    "INSERT OR REPLACE INTO meta VALUES (:key, :value)",
-                    {"key": key, "value": value},
-                )
+                db.run(load("identity").set_meta, {"key": key, "value": value})
             again = forget_again(db, marks, now) if marks else None
             counts = contents(db).counts
         database.checkpoint("TRUNCATE")  # a failing one at close would be passed over

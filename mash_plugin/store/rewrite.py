@@ -30,6 +30,7 @@ from mash_plugin.store.forgotten import (
     hook_sessions,
     older_copies,
     put_marks,
+    records_in,
     records_of_chats,
     remove_traces,
 )
@@ -146,7 +147,7 @@ def _gone(db: Connection, marks: Marks) -> _Gone:
     sessions = [
         session for agent, session in hook_sessions(db) if marks.has_chat(chat_id(agent, session))
     ]
-    records = {row[0] for row in db.all("SELECT record_id FROM records")} & marks.records
+    records = records_in(db) & marks.records
     return _Gone(sorted(records.union(records_of_chats(db, chats))), chats, sessions)
 
 

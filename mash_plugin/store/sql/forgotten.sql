@@ -58,6 +58,9 @@ SELECT record_id FROM record_tombstones;
 -- name: all_chat_marks
 SELECT chat_key FROM chat_tombstones;
 
+-- name: all_records
+SELECT record_id FROM records;
+
 -- name: chats_named
 SELECT chat_id FROM evidence UNION SELECT chat_id FROM checkpoints
 UNION SELECT chat_id FROM backfill_items
