@@ -16,6 +16,7 @@ COMMANDS = {
     "consolidate": ("mash_plugin.cli.consolidate", "Store what was captured, or let it expire."),
     "call": ("mash_plugin.cli.memory_tools", "Call a tool with JSON; for scripts."),
     "mcp": ("mash_plugin.cli.memory_tools", "Serve the tools over stdio; agents start this."),
+    "forget": ("mash_plugin.cli.memory_forget", "Forget a captured session or one memory."),
     "serve": ("mash_plugin.cli.serve", "Serve memories over HTTP, on this machine alone."),
     "setup-postgres": ("mash_plugin.cli.setup_postgres", "Give an agent its login in Postgres."),
     "doctor": ("mash_plugin.cli.memory_doctor", "Check the queue, the store and every setting."),

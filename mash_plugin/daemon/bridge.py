@@ -11,9 +11,7 @@ from mash_plugin.daemon.node import Node
 from mash_plugin.throughline import queue
 from mash_plugin.throughline import settings as throughline
 from mash_plugin.throughline.bridge import IDLE_MS, WINDOW_MS, capture_chat, forget_sessions
-from mash_plugin.throughline.compile import rebuild
 from mash_plugin.throughline.drain import drain
-from mash_plugin.throughline.store import open_database
 
 
 class Bridge:
@@ -77,13 +75,7 @@ class Bridge:
         from mash_plugin.chats.forget import forgotten_test
 
         is_forgotten = forgotten_test(self._node.store)
-        removed = sum(forget_sessions(agent, place, source, is_forgotten) for source in AGENTS)
-        if removed:
-            db = open_database(place, to_write=True)
-            try:
-                rebuild(db, place, agent, now)
-            finally:
-                db.close()
+        forget_sessions(agent, place, AGENTS, is_forgotten, now)
 
 
 def _repository(chat: Chat, settings: Settings) -> str | None:

@@ -83,6 +83,11 @@ def content_digest(artifact: Artifact) -> str:
     return memory_id(*parts, str(artifact.event_at))
 
 
+def digests(artifacts: Iterable[Artifact]) -> dict[str, str]:
+    """What tells the artifacts of one session apart from those of another capture of it."""
+    return {artifact.key: content_digest(artifact) for artifact in artifacts}
+
+
 def session_summary(source: Source, messages: int, by_agent: int, span: Span) -> Artifact:
     """The summary of a session with roles; nothing of its text can be in it."""
     counts = f"{messages} messages ({by_agent} agent-authored)"

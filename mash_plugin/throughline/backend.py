@@ -35,5 +35,8 @@ class Database(Protocol):
     def is_lost(self, error: MashError) -> bool:
         """Whether nothing more can be stored after it, rather than only one row."""
 
+    def scrub(self) -> bool:
+        """Overwrite what deleted rows left behind; False where that has to wait."""
+
     def close(self) -> None:
         """Give the store back."""

@@ -19,7 +19,6 @@ from mash_plugin.throughline.store import (
     Memory,
     newest_with,
     open_database,
-    remove_session,
     sessions_in,
 )
 from mash_plugin.throughline.transcript import Author, Message
@@ -72,22 +71,26 @@ def happened_elsewhere(
 
 
 def forget_sessions(
-    agent: str, settings: Settings, source: str, is_forgotten: Callable[[str, str], bool]
-) -> int:
-    """Delete what was captured of sessions that the person had forgotten; how many rows."""
-    db = open_database(settings, to_write=False)
-    try:
-        sessions = sessions_in(db, agent, channel_of(source, ""))
-    finally:
-        db.close()
-    gone = [session for session in sessions if is_forgotten(source, session)]
-    if not gone:
-        return 0
-    db = open_database(settings, to_write=True)
-    try:
-        return sum(remove_session(db, agent, session) for session in gone)
-    finally:
-        db.close()
+    agent: str,
+    settings: Settings,
+    sources: Iterable[str],
+    is_forgotten: Callable[[str, str], bool],
+    now: int,
+) -> None:
+    """Forget what was captured of sessions that the person had forgotten."""
+    from mash_plugin.throughline.forget import Wanted, forget, stores  # no hook needs it
+
+    gone: set[str] = set()
+    for place in stores(settings):
+        db = open_database(place, to_write=False)
+        try:
+            for source in sources:
+                sessions = sessions_in(db, agent, channel_of(source, ""))
+                gone.update(session for session in sessions if is_forgotten(source, session))
+        finally:
+            db.close()
+    if gone:
+        forget(settings, Wanted(agent, tuple(sorted(gone))), now)
 
 
 def channel_of(source: str, repository: str) -> str:

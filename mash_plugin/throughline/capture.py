@@ -6,11 +6,12 @@ Deterministic and without a model: equal transcripts and options give equal arti
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
-from mash_plugin.throughline import queue
+from mash_plugin.throughline import queue, stored
 from mash_plugin.throughline.artifacts import (
     MOST_KEY_LINES,
     Artifact,
     Source,
+    digests,
     key_line_artifacts,
     log_summary,
     session_summary,
@@ -139,8 +140,8 @@ def _queue(
     if not artifacts:
         return 0, 0, False
     with queue.told(workspace):
-        before = queue.known_artifacts(workspace, source.agent, source.session, backend)
-    after = queue.digests(artifacts)
+        before = stored.known_artifacts(workspace, source.agent, source.session, backend)
+    after = digests(artifacts)
     known = sum(before.get(key) == digest for key, digest in after.items())
     if before != after:
         entry = Entry(

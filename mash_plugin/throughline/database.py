@@ -71,6 +71,28 @@ class FileDatabase:
         """Whether nothing more can be stored after it, rather than only one row."""
         return not isinstance(error, Internal) or not self._raw.in_transaction
 
+    def scrub(self) -> bool:
+        """Overwrite what deleted rows left in the file; False while another program reads it.
+
+        The caller keeps other writers away.
+        """
+        from mash_plugin.store.scrub import zero_gaps
+
+        with _told(self.place):
+            [(is_busy, *_)] = list(self._raw.execute("PRAGMA wal_checkpoint(TRUNCATE)"))
+            if is_busy:
+                return False
+            self._raw.execute("BEGIN IMMEDIATE")
+            try:
+                start: int | None = 0
+                while start is not None:
+                    start = zero_gaps(self.place, start)
+            finally:
+                self._raw.execute("ROLLBACK")
+                # What the cache holds of these pages would bring the old bytes back.
+                list(self._raw.execute("PRAGMA shrink_memory"))
+        return True
+
     def close(self) -> None:
         """Leave one file behind: the last connection moves the log into it."""
         with _told(self.place):

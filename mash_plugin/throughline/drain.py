@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mash_plugin.errors import InvalidArgument, LocalFailure, MashError
 from mash_plugin.store.failpoint import failpoint
-from mash_plugin.throughline import marks, queue
+from mash_plugin.throughline import marks, queue, stored
 from mash_plugin.throughline.artifacts import IMPORTANT, Artifact
 from mash_plugin.throughline.entries import Entry
 from mash_plugin.throughline.mending import lost_store
@@ -59,6 +59,7 @@ def drain(settings: Settings, agent: str, now: int) -> Drained:
         return Drained(note=note or lost_store(settings))
     with only_one(settings.workspace):
         queue.clear_leftovers(settings.workspace, now)
+        stored.drop_oldest(settings.workspace)
         return _drain(settings, agent, now)
 
 
@@ -71,7 +72,7 @@ def _drain(settings: Settings, agent: str, now: int) -> Drained:
     with _queue_kept():
         db = open_database(settings, to_write=True)
     if is_new:
-        queue.forget_stored(settings.workspace)
+        stored.take_back_all_of_file(settings.workspace)
     try:
         for start in range(0, len(names), BATCH):
             with _queue_kept():
@@ -96,7 +97,7 @@ def _queue_kept() -> Iterator[None]:
 
 def _drain_batch(db: "Database", settings: Settings, names: Sequence[str]) -> Drained:
     """Store a batch in one transaction; only then do its entries leave the queue."""
-    total, stored, workspace = Drained(), [], settings.workspace
+    total, done, workspace = Drained(), [], settings.workspace
     with db.transaction():
         for name in names:
             try:
@@ -119,13 +120,13 @@ def _drain_batch(db: "Database", settings: Settings, names: Sequence[str]) -> Dr
                 fault = f"{name} stays queued: {error.message}"
                 total = _added(total, Drained(failed=len(entry.artifacts), faults=(fault,)))
             else:
-                stored.append((name, entry))
+                done.append((name, entry))
         failpoint("before_drain_commit")
     failpoint("after_drain_commit")
     with queue.told(os.path.join(workspace, queue.FOLDER), "everything in it is stored"):
-        for name, entry in stored:
+        for name, entry in done:
             if entry.replaces_session:
-                queue.note_stored(workspace, entry, settings.backend)
+                stored.note(workspace, entry, settings.backend)
             failpoint("before_queue_remove")
             queue.remove(workspace, name)
     return total

@@ -4,7 +4,7 @@ import os
 from contextlib import suppress
 
 from mash_plugin.errors import StoreDamaged
-from mash_plugin.throughline import marks, queue
+from mash_plugin.throughline import marks, queue, stored
 from mash_plugin.throughline.backend import Database
 from mash_plugin.throughline.clock import utc
 from mash_plugin.throughline.settings import Settings
@@ -18,7 +18,7 @@ def lost_store(settings: Settings) -> str:
     workspace = settings.workspace
     if settings.backend != "file" or marks.store_of(workspace):
         return ""
-    noted = len(queue.noted_in_file(workspace))
+    noted = len(stored.noted_in_file(workspace))
     if not noted:
         return ""
     return (
@@ -58,7 +58,7 @@ def set_aside_if_damaged(settings: Settings, now: int) -> str:
             for ending in _WITH_IT:
                 with suppress(FileNotFoundError):
                     os.rename(place + ending, aside + ending)
-        queue.forget_stored(settings.workspace)
+        stored.take_back_all_of_file(settings.workspace)
     return (
         f"The damaged store is {aside} now; delete it when nobody needs it. The next drain makes"
         " a new one: capture again what you still have."

@@ -36,6 +36,10 @@ class PostgresDatabase(postgres.PostgresDatabase):
         """Whether nothing more can be stored after it, rather than only one row."""
         return not isinstance(error, Internal) or self.is_closed
 
+    def scrub(self) -> bool:
+        """Leave it to the server, whose files are its own."""
+        return True
+
 
 def open_postgres(settings: Settings, *, to_write: bool) -> PostgresDatabase:
     """The store that the settings name, with the checks that keep agents apart.

@@ -3,13 +3,13 @@
 A file appears whole (written aside, synced, renamed) and its name tells what is needed to
 order and to find it: AGENT-KIND-SESSION-ORDER-CONTENT.json, where AGENT, SESSION and CONTENT
 are digests and KIND is `c` for a capture and `r` for a remembered memory. Many may write at
-once. Below `stored/` lies what the last drain of each session stored, as digests without text.
+once.
 """
 
 import errno
 import os
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from mash_plugin.errors import (
@@ -22,53 +22,67 @@ from mash_plugin.errors import (
 )
 from mash_plugin.store.failpoint import failpoint
 from mash_plugin.syncing import make_folder, sync_folder
-from mash_plugin.throughline import marks
-from mash_plugin.throughline.artifacts import Artifact, content_digest, memory_id
+from mash_plugin.throughline.artifacts import digests, memory_id
 from mash_plugin.throughline.entries import Entry, decoded, encoded
 
-FOLDER, STORED, SET_ASIDE = "queue", "stored", "set-aside"
+FOLDER, SET_ASIDE = "queue", "set-aside"
 ENDING = ".json"
 LARGEST_ENTRY = 1 << 20
-MOST_WAITING = MOST_STORED = 10_000
-"""More than any schedule leaves between two drains; of sessions long stored the oldest go."""
+MOST_WAITING = 10_000
+"""More than any schedule leaves between two drains."""
 TEMPORARY = ".new-"
-_POSTGRES = "-pg"
+_CAPTURE, _REMEMBERED = "c", "r"
 
 
 def pending(workspace: str, agent: str) -> list[str]:
     """The names of the agent's entries in the order in which they were queued."""
-    owner = f"{_owner(agent)}-"
-    try:
-        names = os.listdir(os.path.join(workspace, FOLDER))
-    except FileNotFoundError:
-        return []
-    mine = [name for name in names if name.startswith(owner) and name.endswith(ENDING)]
-    return sorted(mine, key=lambda name: (_order(name), name))
+    return _names(workspace, f"{owner_of(agent)}-")
+
+
+def all_pending(workspace: str) -> list[str]:
+    """The names of the entries of every agent, the oldest first."""
+    return _names(workspace)
+
+
+def captures_of(workspace: str, agent: str, session: str) -> list[str]:
+    """The names of what was captured of a session and waits, the oldest first."""
+    return _names(workspace, _prefix(agent, _CAPTURE, session))
+
+
+def files_of(workspace: str, agent: str, session: str) -> list[str]:
+    """The places of every entry that holds text of a session: queued or set aside."""
+    folder = os.path.join(workspace, FOLDER)
+    aside = os.path.join(folder, SET_ASIDE)
+    listed = ((folder, _names(workspace)), (aside, list_set_aside(workspace)))
+    prefixes = tuple(_prefix(agent, kind, session) for kind in (_CAPTURE, _REMEMBERED))
+    return [
+        os.path.join(place, name)
+        for place, names in listed
+        for name in names
+        if name.startswith(prefixes)
+    ]
 
 
 def oldest_pending(workspace: str, agent: str) -> int | None:
     """When the first of the agent's entries was queued."""
     names = pending(workspace, agent)
-    return _order(names[0]) if names else None
+    return queued_at(names[0]) if names else None
 
 
 def queued_at(name: str) -> int:
     """When the entry of that name was queued."""
-    return _order(name)
+    parts = name.split("-")
+    return int(parts[3]) if len(parts) > 3 and parts[3].isdecimal() else 0
 
 
-def all_pending(workspace: str) -> list[str]:
-    """The names of the entries of every agent, the oldest first."""
-    try:
-        names = os.listdir(os.path.join(workspace, FOLDER))
-    except FileNotFoundError:
-        return []
-    return sorted((name for name in names if name.endswith(ENDING)), key=_order)
+def owner_of(agent: str) -> str:
+    """How the names of an agent's files begin."""
+    return memory_id("agent", agent)[:12]
 
 
 def is_of(name: str, agent: str) -> bool:
     """Whether an entry is this agent's, by its name."""
-    return name.startswith(f"{_owner(agent)}-")
+    return name.startswith(f"{owner_of(agent)}-")
 
 
 def put(workspace: str, entry: Entry) -> None:
@@ -81,10 +95,11 @@ def put(workspace: str, entry: Entry) -> None:
     with told(folder):
         make_folder(folder)
         _refuse_full(folder)
-        last = max(map(_order, _of_session(workspace, entry)), default=-1)
+        prefix = _prefix_of(entry)
+        last = max(map(queued_at, _names(workspace, prefix)), default=-1)
         order = max(entry.queued_at, last + 1)
-        name = f"{_prefix(entry)}{order:015}-{memory_id(data.decode())}{ENDING}"
-        _write(folder, name, data, must_last=True)
+        name = f"{prefix}{order:015}-{memory_id(data.decode())}{ENDING}"
+        write_whole(folder, name, data, must_last=True)
 
 
 def read(workspace: str, name: str) -> Entry:
@@ -92,7 +107,7 @@ def read(workspace: str, name: str) -> Entry:
     try:
         data = _data(os.path.join(workspace, FOLDER, name))
         entry = decoded(data)
-        if not name.startswith(_prefix(entry)):
+        if not name.startswith(_prefix_of(entry)):
             raise ValueError("it does not belong to the agent and session of its name")
     except ValueError as error:
         raise InvalidArgument(f"The queue's entry {name} cannot be read ({error}).") from None
@@ -136,24 +151,10 @@ def list_set_aside(workspace: str) -> list[str]:
         return []
 
 
-def known_artifacts(
-    workspace: str, agent: str, session: str, backend: str = "file"
-) -> dict[str, str]:
-    """What was last captured of a session, queued or stored: artifact keys with digests.
-
-    What a drain without MM_BACKEND=postgres stored is not in Postgres, and not known there.
-    """
-    probe = Entry(agent, 0, session, None, None, "working", None, True, ())
-    for name in sorted(_of_session(workspace, probe), key=_order, reverse=True):
-        with suppress(InvalidArgument, FileNotFoundError):  # drained meanwhile
-            return digests(read(workspace, name).artifacts)
-    return _read_stored(workspace, agent, session, backend)
-
-
 def is_pending(workspace: str, entry: Entry) -> bool:
     """Whether an equal memory waits already, whenever it was remembered."""
     wanted = digests(entry.artifacts)
-    for name in _of_session(workspace, entry):
+    for name in _names(workspace, _prefix_of(entry)):
         with suppress(InvalidArgument, FileNotFoundError):
             other = read(workspace, name)
             if other.stage == entry.stage and digests(other.artifacts) == wanted:
@@ -161,59 +162,12 @@ def is_pending(workspace: str, entry: Entry) -> bool:
     return False
 
 
-def note_stored(workspace: str, entry: Entry, backend: str = "file") -> None:
-    """Keep which artifacts of a session are stored, so that a capture need not ask the store.
-
-    Lost in a power cut it only costs that a capture is queued and recognised once more.
-    """
-    folder = os.path.join(workspace, FOLDER, STORED)
-    data = marks.encoded(digests(entry.artifacts), marks.store_of(workspace))
-    name = _stored_name(entry.agent, entry.session or "", backend)
-    try:
-        _write(folder, name, data, must_last=False)
-    except FileNotFoundError:
-        os.makedirs(folder, 0o700, exist_ok=True)
-        _write(folder, name, data, must_last=False)
-
-
-def noted_in_file(workspace: str) -> list[str]:
-    """The places of what is noted of sessions that were stored in the workspace's own file."""
-    folder = os.path.join(workspace, FOLDER, STORED)
-    try:
-        names = os.listdir(folder)
-    except OSError:
-        return []
-    return [os.path.join(folder, name) for name in names if not name.endswith(_POSTGRES)]
-
-
-def forget_stored(workspace: str) -> None:
-    """Take back what is noted of a file that is gone: what is captured again is stored again."""
-    for place in noted_in_file(workspace):
-        with suppress(FileNotFoundError):
-            os.unlink(place)
-
-
 def clear_leftovers(workspace: str, now: int) -> None:
-    """Remove what writers that were killed an hour ago left behind, and the oldest of `stored/`.
-
-    A session of which nothing is noted any more is queued once more, and recognised by the store.
-    """
-    folder = os.path.join(workspace, FOLDER)
+    """Remove what writers that were killed an hour ago left behind."""
     with suppress(OSError):
-        for file in os.scandir(folder):
+        for file in os.scandir(os.path.join(workspace, FOLDER)):
             if file.name.startswith(TEMPORARY) and now / 1000 - file.stat().st_mtime > 3600:
                 os.unlink(file.path)
-    with suppress(OSError):
-        stored = list(os.scandir(os.path.join(folder, STORED)))
-        if len(stored) > MOST_STORED:
-            stored.sort(key=lambda file: file.stat().st_mtime)
-            for file in stored[:-MOST_STORED]:
-                os.unlink(file.path)
-
-
-def digests(artifacts: Iterable[Artifact]) -> dict[str, str]:
-    """What tells the artifacts of one session apart from those of another capture of it."""
-    return {artifact.key: content_digest(artifact) for artifact in artifacts}
 
 
 @contextmanager
@@ -238,7 +192,8 @@ def _fault(place: str, error: OSError, outcome: str) -> MashError:
     return Internal(f"{place}: {error.strerror or error}; {outcome}.")
 
 
-def _write(folder: str, name: str, data: bytes, *, must_last: bool) -> None:
+def write_whole(folder: str, name: str, data: bytes, *, must_last: bool) -> None:
+    """Let a file appear with all of its content or not at all."""
     temporary = os.path.join(folder, f"{TEMPORARY}{os.getpid()}-{os.urandom(4).hex()}")
     try:
         # A file object would cost more than the writing.
@@ -275,40 +230,20 @@ def _refuse_full(folder: str) -> None:
         )
 
 
-def _of_session(workspace: str, entry: Entry) -> list[str]:
-    prefix = _prefix(entry)
+def _names(workspace: str, prefix: str = "") -> list[str]:
+    """The names of the entries that begin so, in the order in which they were queued."""
     try:
         names = os.listdir(os.path.join(workspace, FOLDER))
     except FileNotFoundError:
         return []
-    return [name for name in names if name.startswith(prefix) and name.endswith(ENDING)]
+    mine = [name for name in names if name.startswith(prefix) and name.endswith(ENDING)]
+    return sorted(mine, key=lambda name: (queued_at(name), name))
 
 
-def _prefix(entry: Entry) -> str:
-    kind = "c" if entry.replaces_session else "r"
-    return f"{_owner(entry.agent)}-{kind}-{memory_id(entry.session or '')}-"
+def _prefix_of(entry: Entry) -> str:
+    kind = _CAPTURE if entry.replaces_session else _REMEMBERED
+    return _prefix(entry.agent, kind, entry.session or "")
 
 
-def _owner(agent: str) -> str:
-    return memory_id("agent", agent)[:12]
-
-
-def _order(name: str) -> int:
-    parts = name.split("-")
-    return int(parts[3]) if len(parts) > 3 and parts[3].isdecimal() else 0
-
-
-def _stored_name(agent: str, session: str, backend: str) -> str:
-    return f"{_owner(agent)}-{memory_id(session)}" + (_POSTGRES if backend == "postgres" else "")
-
-
-def _read_stored(workspace: str, agent: str, session: str, backend: str) -> dict[str, str]:
-    # Captures may run without the setting that drains have; whoever has it means it.
-    backends = ("postgres",) if backend == "postgres" else ("file", "postgres")
-    for each in backends:
-        place = os.path.join(workspace, FOLDER, STORED, _stored_name(agent, session, each))
-        store = marks.store_of(workspace) if each == "file" else None
-        with suppress(FileNotFoundError), open(place, encoding="ascii", errors="replace") as file:
-            if known := marks.decoded(file.read(), store):
-                return known
-    return {}
+def _prefix(agent: str, kind: str, session: str) -> str:
+    return f"{owner_of(agent)}-{kind}-{memory_id(session)}-"

@@ -27,6 +27,11 @@ PAGE = 500
 REMEMBERED = "remember-"
 _NEWER_THAN_ALL = (1 << 62, "g")
 """Stands before every row: no ID has a letter beyond f."""
+_COPIED = (
+    *("mem_id", "stage", "category", "significance", "text", "event_at", "stored_at", "session"),
+    *("channel", "artifact_key", "words", "sort_at", "source_kind", "status"),
+)
+"""The columns of `important_rows`, under the names that `insert_memory` takes."""
 sql: SimpleNamespace = load("memories", os.path.join(os.path.dirname(__file__), "sql"))
 
 
@@ -77,11 +82,11 @@ def store_capture(db: Database, entry: Entry) -> list[Artifact]:
         if row is not None and content_digest(_artifact_of(row)) == content_digest(artifact):
             continue
         if row is not None:
-            _delete(db, entry.agent, row)
+            _remove_shown(db, entry.agent, row)
         _insert(db, entry, artifact, mem_id, artifact.key)
         changed.append(artifact)
     for row in before.values():
-        _delete(db, entry.agent, row)
+        _remove_shown(db, entry.agent, row)
     return changed
 
 
@@ -157,22 +162,31 @@ def sessions_in(db: Database, agent: str, channels: str) -> list[str]:
     return [row[0] for row in db.all(sql.sessions_in, {"agent": agent, **bounds})]
 
 
-def remove_session(db: Database, agent: str, session: str) -> int:
-    """Delete everything of a session, also what was promoted from it; how many rows."""
+def rows_of_session(db: Database, agent: str, session: str) -> list[Row]:
+    """Everything of a session, also what was promoted from it, as `remove` takes it."""
+    return db.all(sql.rows_of_session, {"agent": agent, "session": session})
+
+
+def rows_of_memory(db: Database, agent: str, mem_id: str) -> list[Row]:
+    """A memory with its promoted copy, or a copy with its original, as `remove` takes them."""
+    return db.all(sql.rows_of_memory, {"agent": agent, "mem_id": mem_id})
+
+
+def remove(db: Database, agent: str, rows: list[Row]) -> None:
+    """Delete rows (ID, stage, time and words) with what finds them."""
     with db.transaction():
-        rows = db.all(sql.rows_of_session, {"agent": agent, "session": session})
         for mem_id, stage, sort_at, words in rows:
-            _delete_row(db, agent, mem_id, stage, sort_at, words)
-    return len(rows)
+            place = {"agent": agent, "stage": stage, "sort_at": sort_at, "mem_id": mem_id}
+            listed = listed_words(words.split(" "))
+            db.run_many(sql.delete_word, [{**place, "word": word} for word in listed])
+            db.run(sql.delete_memory, {"agent": agent, "mem_id": mem_id})
 
 
 def expire(db: Database, agent: str, before: int) -> int:
     """Delete the working memories that were captured before a time; how many."""
     expired = 0
     while rows := db.all(sql.expired_rows, {"agent": agent, "before": before, "most": PAGE}):
-        with db.transaction():
-            for mem_id, stage, sort_at, words in rows:
-                _delete_row(db, agent, mem_id, stage, sort_at, words)
+        remove(db, agent, rows)
         expired += len(rows)
     return expired
 
@@ -238,27 +252,11 @@ def _insert(db: Database, entry: Entry, artifact: Artifact, mem_id: str, key: st
 
 
 def _copy(db: Database, agent: str, original: Row) -> None:
-    mem_id, _, category, significance, text, event_at, stored_at, session, channel = original[:9]
-    artifact_key, words, sort_at, source_kind, status = original[9:]
-    row = {
-        "mem_id": promoted_id(mem_id),
-        "agent": agent,
-        "stage": "long_term",
-        "category": category,
-        "significance": significance,
-        "text": text,
-        "event_at": event_at,
-        "stored_at": stored_at,
-        "sort_at": sort_at,
-        "session": session,
-        "channel": channel,
-        "source_kind": source_kind,
-        "artifact_key": artifact_key,
-        "status": status,
-        "source_mem_id": mem_id,
-        "words": words,
-    }
-    _put(db, row, words.split(" "))
+    row = dict(zip(_COPIED, original, strict=True))
+    words = row["words"].split(" ")
+    of = row["mem_id"]
+    as_copy = {"mem_id": promoted_id(of), "stage": "long_term", "source_mem_id": of}
+    _put(db, {**row, "agent": agent, **as_copy}, words)
 
 
 def _put(db: Database, row: dict[str, object], words: list[str]) -> None:
@@ -267,24 +265,10 @@ def _put(db: Database, row: dict[str, object], words: list[str]) -> None:
     db.run_many(sql.insert_word, [{**place, "word": word} for word in listed_words(words)])
 
 
-def _delete(db: Database, agent: str, row: Row) -> None:
+def _remove_shown(db: Database, agent: str, row: Row) -> None:
+    """Delete a row as `session_rows` gives it."""
     event_at, stored_at = row[5], row[6]
-    sort_at = stored_at if event_at is None else event_at
-    _delete_row(db, agent, row[0], row[1], sort_at, row[10])
-
-
-def _delete_row(
-    db: Database, agent: str, mem_id: str, stage: str, sort_at: int, words: str
-) -> None:
-    db.run_many(sql.delete_word, _word_rows(agent, mem_id, stage, sort_at, words.split(" ")))
-    db.run(sql.delete_memory, {"agent": agent, "mem_id": mem_id})
-
-
-def _word_rows(
-    agent: str, mem_id: str, stage: str, sort_at: int, words: list[str]
-) -> list[dict[str, object]]:
-    row = {"agent": agent, "stage": stage, "sort_at": sort_at, "mem_id": mem_id}
-    return [{**row, "word": word} for word in listed_words(words)]
+    remove(db, agent, [(row[0], row[1], stored_at if event_at is None else event_at, row[10])])
 
 
 def _artifact_of(row: Row) -> Artifact:

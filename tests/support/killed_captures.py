@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, NamedTuple
 
-from mash_plugin.throughline import queue
+from mash_plugin.throughline import queue, stored
 from mash_plugin.throughline.artifacts import Source
 from mash_plugin.throughline.capture import capture_session
 from mash_plugin.throughline.database import database_path
@@ -49,7 +49,7 @@ def kill_captures(folder: Path, runs: int, chance: random.Random) -> Counter[str
             lambda: _capture(folder, session, transcript),  # noqa: B023 - over before the next
             chance.uniform(0, longest_s),
         )
-        known = queue.known_artifacts(str(folder), AGENT, session)
+        known = stored.known_artifacts(str(folder), AGENT, session)
         assert len(known) in (0, 3), f"run {number}: {known}"
         assert known or not was_acknowledged, f"run {number}: acknowledged and lost"
         found[f"a capture {'queued' if known else 'not queued'}"] += 1

@@ -12,6 +12,8 @@ from mash_plugin.daemon.bridge import Bridge
 from mash_plugin.daemon.log import Log
 from mash_plugin.memory import forget_chat
 from mash_plugin.memory.call import Caller
+from mash_plugin.throughline.drain import drain
+from mash_plugin.throughline.remember import Memo, remember
 from mash_plugin.throughline.settings import configured_agent
 from mash_plugin.throughline.store import open_database
 from tests.hooks_answers.conftest import IDENTITY, MINUTE, desk  # noqa: F401 - a fixture
@@ -124,10 +126,21 @@ def test_a_forgotten_chat_takes_its_working_memories_along(bridged):
     say(bridged)
     bridge = Bridge(bridged.node)
     bridge.run(bridged.now)
+    agent, settings = configured_agent(str(bridged.root / "mash" / "config.toml"))
+    memo = Memo(DECIDED, session=ONE, channel=f"claude-code:{IDENTITY}")
+    remember(settings.workspace, agent, memo, bridged.now)
+    drain(settings, agent, bridged.now)
+    assert DECIDED in (bridged.root / "mm" / "MEMORY.md").read_text()
+    aside = bridged.root / "mm" / "queue" / "set-aside"
+    aside.mkdir()
+    (entry,) = (bridged.root / "mm" / "queue" / "stored").iterdir()
+    owner, session = entry.name.split("-")
+    (aside / f"{owner}-c-{session}-0-0.json").write_text(DECIDED)
     call = bridged.node.call(Caller(), bridged.now, {})
     forget_chat.forget_chat(call, forget_chat.find_going(call, chat_id("claude-code", ONE)))
     bridge.must_forget = True
     bridge.run(bridged.now)
+    assert not entry.exists()
     assert stored(bridged) == []
     for file in (bridged.root / "mm").rglob("*"):
         assert not file.is_file() or DECIDED.encode() not in file.read_bytes()

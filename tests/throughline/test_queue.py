@@ -15,7 +15,7 @@ import pytest
 
 from mash_plugin.errors import DiskFull, InvalidArgument, TooLarge
 from mash_plugin.store.faults import disk_message
-from mash_plugin.throughline import queue, store
+from mash_plugin.throughline import queue, store, stored
 from mash_plugin.throughline.artifacts import Artifact
 from mash_plugin.throughline.database import FILE
 from mash_plugin.throughline.drain import drain
@@ -318,16 +318,16 @@ def test_a_queue_that_nobody_drains_takes_no_more(workspace, monkeypatch):
 
 
 def test_of_stored_sessions_the_last_ones_are_noted(workspace, monkeypatch):
-    monkeypatch.setattr(queue, "MOST_STORED", 3)
+    monkeypatch.setattr(stored, "MOST_NOTES", 3)
     (workspace.folder / FILE).touch()
     for number in range(5):
-        queue.note_stored(workspace.path, entry(session=f"s{number}"))
+        stored.note(workspace.path, entry(session=f"s{number}"))
         [noted] = [
             f for f in Path(workspace.path, "queue/stored").iterdir() if f.stat().st_mtime > 9
         ]
         os.utime(noted, (number, number))
-    queue.clear_leftovers(workspace.path, NOW)
-    known = [bool(queue.known_artifacts(workspace.path, AGENT, f"s{n}")) for n in range(5)]
+    stored.drop_oldest(workspace.path)
+    known = [bool(stored.known_artifacts(workspace.path, AGENT, f"s{n}")) for n in range(5)]
     assert known == [False, False, True, True, True]
 
 

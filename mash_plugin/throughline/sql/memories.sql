@@ -127,3 +127,10 @@ WHERE agent_id = :agent AND session_id IS NOT NULL AND channel >= :first AND cha
 -- All of one session, copies beside their originals.
 SELECT mem_id, stage, sort_at, words FROM mm_memories
 WHERE agent_id = :agent AND session_id = :session;
+
+-- name: rows_of_memory
+-- A memory, its copy and its original.
+SELECT mem_id, stage, sort_at, words FROM mm_memories
+WHERE agent_id = :agent AND (mem_id = :mem_id OR source_mem_id = :mem_id
+  OR mem_id = (SELECT c.source_mem_id FROM mm_memories AS c
+    WHERE c.agent_id = :agent AND c.mem_id = :mem_id));

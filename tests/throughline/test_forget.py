@@ -1,0 +1,158 @@
+"""`meaning-memory forget`: a session or one memory is gone from every place that held its text."""
+
+import json
+import os
+
+import pytest
+
+from mash_plugin.throughline.bridge import forget_sessions
+from mash_plugin.throughline.database import FILE
+from mash_plugin.throughline.forget import Wanted, forget
+from mash_plugin.throughline.tools import Place, call_tool
+from tests.support.bytes_left import files_with, word
+from tests.throughline.conftest import AGENT, NOW, SESSION, both, lines_of
+
+
+def said(name):
+    return f"Decided to keep {word(name)} for good."
+
+
+def capture(workspace, name, session=SESSION, text=None):
+    transcript = workspace.write(lines_of(("assistant", text or said(name))), f"{name}.jsonl")
+    return workspace.capture(transcript, session=session)
+
+
+def remember(workspace, name, **more):
+    asked = {"text": f"Keep {word(name)}.", **more}
+    call_tool("mm_remember", asked, Place(AGENT, workspace.settings, NOW))
+
+
+def let_go(workspace, *options, **environment):
+    where = ("--config-dir", workspace.path, "--agent", AGENT)
+    return workspace.run("forget", *where, *options, "--yes", **environment)
+
+
+def left(workspace, *names):
+    """Which files of the workspace, not of the transcripts beside it, hold these words."""
+    return files_with(workspace.folder, [word(name) for name in names])
+
+
+@both
+@pytest.mark.spec("R-225", "R-226")
+def test_a_forgotten_session_is_gone_and_can_be_captured_anew(workspace):
+    capture(workspace, "stored")
+    capture(workspace, "other", session="s-2")
+    remember(workspace, "noted", session_id=SESSION)
+    workspace.drain()
+    assert left(workspace, "noted")
+    capture(workspace, "waiting")
+    done = let_go(workspace, "--session-id", SESSION)
+    assert (done.code, done.out) == (0, "forget: 3 memories and 1 queued capture removed\n")
+    assert left(workspace, "stored", "waiting", "noted") == []
+    assert [row[0] for row in workspace.rows("SELECT DISTINCT session_id FROM mm_memories")] == [
+        "s-2"
+    ]
+    assert " 2 artifact(s) queued " in capture(workspace, "stored").out
+    assert workspace.drain().out.startswith("consolidate: 2 drained")
+
+
+@pytest.mark.parametrize("is_of_a_chat", [False, True])
+def test_no_byte_of_many_forgotten_sessions_is_left(workspace, is_of_a_chat):
+    names = [f"n{number}" for number in range(90)]
+    for name in names:
+        text = f"Keep {word(name)}." + " x" * len(name) * 40
+        remember(workspace, name, session_id=name, channel="codex:shop", text=text)
+    workspace.drain()
+    assert len(left(workspace, *names)) >= len(names)
+    gone = tuple(names[::2])
+    if is_of_a_chat:
+        forget_sessions(AGENT, workspace.settings, ["codex"], lambda _, name: name in gone, NOW)
+    else:
+        forget(workspace.settings, Wanted(AGENT, gone), NOW)
+    assert left(workspace, *gone) == []
+    assert workspace.rows("PRAGMA integrity_check") == [("ok",)]
+    assert workspace.rows("SELECT count(*) FROM mm_memories") == [(45,)]
+
+
+def test_what_was_set_aside_of_a_session_goes_with_it(workspace):
+    capture(workspace, "broken")
+    (file,) = workspace.queued
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"format": 9}))
+    assert "set aside" in workspace.drain().err
+    assert left(workspace, "broken")
+    done = let_go(workspace, "--session-id", SESSION)
+    assert done.out == "forget: 0 memories and 1 queued capture removed\n"
+    assert left(workspace, "broken") == []
+
+
+@both
+def test_one_memory_goes_with_its_copy_and_leaves_its_session(workspace):
+    capture(workspace, "one")
+    workspace.drain()
+    if workspace.server is not None:
+        on = {"MM_WORKING_PROMOTE": "1"}
+        workspace.run(
+            *("consolidate", "--agent", AGENT, "--promote-only", "--config-dir", workspace.path),
+            **on,
+        )
+        assert left(workspace, "one")
+    chosen = "SELECT mem_id FROM mm_memories WHERE stage = 'working' AND category = 'decision'"
+    [(mem_id,)] = workspace.rows(chosen)
+    done = let_go(workspace, "--mem-id", mem_id)
+    assert done.code == 0, done.err
+    assert workspace.rows("SELECT category FROM mm_memories") == [("summary",)]
+    assert left(workspace, "one") == []
+
+
+def test_a_memory_that_still_waits_is_forgotten_too(workspace):
+    remember(workspace, "known")
+    workspace.drain()
+    [(mem_id,)] = workspace.rows("SELECT mem_id FROM mm_memories")
+    remember(workspace, "known")
+    assert workspace.queued
+    assert let_go(workspace, "--mem-id", mem_id).code == 0
+    assert left(workspace, "known") == []
+    assert workspace.queued == []
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "why"),
+    [
+        (("--session-id", "nobodys"), 1, "nothing of session nobodys is kept here for"),
+        (("--session-id", "a", "--mem-id", "b"), 2, "either --session-id ID or --mem-id ID"),
+        ((), 2, "either --session-id ID or --mem-id ID"),
+    ],
+)
+def test_what_cannot_be_forgotten_is_told(workspace, options, code, why):
+    done = let_go(workspace, *options)
+    assert done.code == code
+    assert why in done.err
+
+
+def test_nothing_goes_unasked(workspace):
+    capture(workspace, "kept")
+    where = ("--config-dir", workspace.path, "--agent", AGENT, "--session-id", SESSION)
+    done = workspace.run("forget", *where)
+    assert done.code == 2
+    assert "add --yes" in done.err
+    assert left(workspace, "kept")
+    assert "an agent's session" in let_go(workspace, *where[4:], CLAUDECODE="1").err
+    assert left(workspace, "kept")
+
+
+def test_a_damaged_store_that_was_set_aside_is_named(workspace):
+    capture(workspace, "old")
+    workspace.drain()
+    aside = f"{FILE}.damaged-2026"
+    os.rename(workspace.folder / FILE, workspace.folder / aside)
+    capture(workspace, "new")
+    assert f"May still hold it: {aside}" in let_go(workspace, "--session-id", SESSION).err
+
+
+@pytest.mark.parametrize("backend", ["postgres"], indirect=True)
+def test_what_the_file_kept_after_the_change_to_postgres_goes_too(workspace):
+    capture(workspace, "early")
+    workspace.drain(MM_BACKEND="file")
+    assert left(workspace, "early")
+    assert let_go(workspace, "--session-id", SESSION).code == 0
+    assert left(workspace, "early") == []
