@@ -51,6 +51,11 @@ def chat_of(db: Connection, chat_id: str) -> Chat | None:
     return None if row is None else as_chat(row)
 
 
+def transcripts_of(db: Connection, chat_id: str) -> list[str]:
+    """The files that a chat was read from, whether or not they are still there."""
+    return [path for (path,) in db.all(SQL.transcripts_of, {"chat_id": chat_id})]
+
+
 def chat_by_session(db: Connection, session_id: str) -> Chat | None:
     """The chat of a session."""
     row = db.one(SQL.chats_by_session, {"session_id": session_id})

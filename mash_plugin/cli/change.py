@@ -11,7 +11,8 @@ from mash_plugin.cli.asking import plain
 from mash_plugin.cli.consent import confirmed, refuse_in_session
 from mash_plugin.cli.record_page import record_rows
 from mash_plugin.cli.record_words import state_words
-from mash_plugin.cli.tables import lines_of, print_table, short_ids, when
+from mash_plugin.cli.session_ids import SessionId
+from mash_plugin.cli.tables import lines_of, moments, print_table, short_ids
 from mash_plugin.render.text import clean, local_date
 
 DONE_WORDS = {
@@ -21,8 +22,15 @@ DONE_WORDS = {
     "forget": "Forgotten",
     "undo": "Brought back",
 }
-IN_A_TERMINAL = {"edit": " (--statement TEXT does without an editor)"}
-OLD_BACKUPS = "Backups made before now still hold it: `mash backup rewrite` removes it there."
+HINTS = {"edit": " (--statement TEXT does without an editor)"}
+OLD_BACKUPS = (
+    "Backups that were made with it still hold it: `mash backup rewrite` removes it there."
+)
+NOTHING_HIDDEN = (
+    "Nothing can be brought back: no record is hidden. What was forgotten with your own words, or"
+    " by your hand, is removed at once; only a forget that an agent asked for on its own waits a"
+    " day."
+)
 STALE = "Its source has changed: agents are not told it by themselves."
 STALE_WORDS = {
     "by_hand": "again told to agents, by your own word; quotes that changed stay in the history",
@@ -71,7 +79,9 @@ def edit(record_id: str, statement: str | None) -> None:
 @click.command()
 @click.argument("record_id", metavar="[ID]", required=False)
 @click.option("--chat", metavar="ID", help="All that the session of this chat saved.")
-@click.option("--session", metavar="ID", help="All that this session saved; or `newest`.")
+@click.option(
+    "--session", type=SessionId(), metavar="ID", help="All that this session saved; or `newest`."
+)
 def withdraw(record_id: str | None, chat: str | None, session: str | None) -> None:
     """Take a record out of force, or take back all that one session saved.
 
@@ -105,7 +115,11 @@ def forget_record(record_id: str) -> None:
     told = _ask("forget", id=plain(record_id))
     _show(told)
     _do(told, "This cannot be undone. Remove it for good?")
-    click.echo(OLD_BACKUPS, err=True)
+    from mash_plugin.paths import find_paths
+    from mash_plugin.store.backup import backups
+
+    if backups(find_paths(os.environ).backups):
+        click.echo(OLD_BACKUPS, err=True)
 
 
 @click.command()
@@ -131,7 +145,7 @@ def _require_terminal() -> None:
     if not sys.stdin.isatty():
         raise click.UsageError(
             f"`{context.command_path}` acts on your own word alone: run it in a terminal of your"
-            f" own, where it can ask you{IN_A_TERMINAL.get(str(context.info_name), '')}. Agents use"
+            f" own, where it can ask you{HINTS.get(str(context.info_name), '')}. Agents use"
             " the tool `record` with your words as evidence.",
             context,
         )
@@ -203,23 +217,24 @@ def _list_hidden(as_json: bool) -> None:
         click.echo(orjson.dumps({"records": hidden}).decode())
         return
     ids = short_ids([one["record"]["id"] for one in hidden])
+    heading, days = moments("Hidden", [one["hidden_at"] for one in hidden])
     rows = [
         (
             ids[one["record"]["id"]],
-            when(one["hidden_at"]),
+            day,
             lines_of(
                 one["record"].get("statement", "(its text is not shown)"),
                 f"hidden by session {one['hidden_by']}" if one["hidden_by"] else "",
                 f"removed {local_date(one['removed_at'])}",
             ),
         )
-        for one in hidden
+        for one, day in zip(hidden, days, strict=True)
     ]
     if rows:
-        print_table(rows, ("ID", "Hidden", "Record"))
+        print_table(rows, ("ID", heading, "Record"))
         click.echo("`mash undo ID` brings one back.", err=True)
     else:
-        click.echo("No agent has asked to forget what you established.", err=True)
+        click.echo(NOTHING_HIDDEN, err=True)
 
 
 def _withdraw_session(which: Json) -> None:
@@ -228,9 +243,13 @@ def _withdraw_session(which: Json) -> None:
     told = client.call("terminal_withdraw", which)
     click.echo(f"Session {clean(told['session_id'])} saved:")
     ids = short_ids([step["id"] for step in told["records"]])
-    steps = [_step_row(step, ids[step["id"]]) for step in told["records"]]
+    heading, days = moments("Saved", [step["recorded_at"] for step in told["records"]])
+    steps = [
+        (ids[step["id"]], day, _told_step(step))
+        for step, day in zip(told["records"], days, strict=True)
+    ]
     if steps:
-        print_table(steps, ("ID", "Saved", "Record"))
+        print_table(steps, ("ID", heading, "Record"))
     for name in ("confirmations", "links"):
         if told[name]:
             click.echo(f"{name}: {told[name]} will go")
@@ -255,7 +274,8 @@ def _withdraw_session(which: Json) -> None:
     click.echo(f"Taken back: {', '.join(parts) or 'nothing'}.")
 
 
-def _step_row(step: Json, short: str) -> tuple[str, str, str]:
+def _told_step(step: Json) -> str:
+    """A record of the session, and what becomes of it."""
     match step["action"]:
         case "withdraw":
             what = "will be withdrawn"
@@ -268,4 +288,4 @@ def _step_row(step: Json, short: str) -> tuple[str, str, str]:
         case _:
             what = "stays: you or another session changed it since"
     statement = step.get("statement", "(its text is not shown)")
-    return short, when(step["recorded_at"]), lines_of(statement, what)
+    return lines_of(statement, what)

@@ -114,7 +114,7 @@ def tell_left(done: dict[str, Any]) -> None:
     for path in done.get("transcripts", ()):
         tell(f"The agent's own transcript stays where it is: {clean(path)}")
     if done["older_copies"]:
-        tell("Older copies still hold the text; `mash backup rewrite` removes it from them:")
+        tell("Older copies may still hold the text; `mash backup rewrite` removes it from them:")
         for path in done["older_copies"]:
             tell(f"    {clean(path)}")
 

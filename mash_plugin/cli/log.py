@@ -11,7 +11,7 @@ from click.core import ParameterSource
 
 from mash_plugin.cli.moments import length_ms
 from mash_plugin.cli.record_words import kind_words
-from mash_plugin.cli.tables import SHORT_ID, lines_of, print_table, when
+from mash_plugin.cli.tables import SHORT_ID, lines_of, moments, print_table, when
 from mash_plugin.errors import DaemonUnavailable
 from mash_plugin.render.text import clean
 
@@ -49,7 +49,9 @@ def log(since: str | None, follow: bool, limit: int, offset: int, as_json: bool)
         click.echo(orjson.dumps({k: page[k] for k in ("events", "next_offset")}).decode())
         return 0
     if page["events"]:
-        print_table(map(_row, page["events"]), ("When", "What", "Record", "Details"), WIDTHS)
+        heading, days = moments("When", [event["at"] for event in page["events"]])
+        rows = [(day, *_row(e)) for day, e in zip(days, page["events"], strict=True)]
+        print_table(rows, (heading, "What", "Record", "Details"), WIDTHS)
     else:
         click.echo(_nothing(since, offset), err=True)
     if page["next_offset"] is not None:
@@ -106,7 +108,7 @@ def _print(events: list[Json], as_json: bool) -> None:
         for event in events:
             click.echo(orjson.dumps(event).decode())
     elif events:
-        print_table(map(_row, events), widths=WIDTHS)
+        print_table([(when(event["at"]), *_row(event)) for event in events], widths=WIDTHS)
 
 
 def _all(since: int, may_start: bool = False) -> list[Json]:
@@ -148,11 +150,11 @@ def _key(event: Json) -> bytes:
     return orjson.dumps([*named, event["event"] == "saved" and event.get("revision")])
 
 
-def _row(event: Json) -> tuple[str, str, str, str]:
+def _row(event: Json) -> tuple[str, str, str]:
     short = event.get("id", "")[:SHORT_ID] or "chat"
     what, details = _told(event)
     text = event.get("statement") or event.get("chat_id", "")
-    return when(event["at"]), what, clean(short), lines_of(text, details)
+    return what, clean(short), lines_of(text, details)
 
 
 def _told(event: Json) -> tuple[str, str]:

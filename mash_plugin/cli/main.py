@@ -258,6 +258,12 @@ def use_utf8() -> None:
 def for_people(message: str) -> str:
     """The message without advice for programs that call tools, and with the place of the log."""
     message = re.sub(r"\s*Retry the same operation(?: ID)?\.", "", message)
+    message = message.replace("retry the same operation ID", "run the command again")
+    message = re.sub(
+        "[Oo]nly the person should change that(?: list)?",
+        "`mash projects` tells what leaves it out",
+        message,
+    )
     if "the log has" not in message:
         return message
     from mash_plugin.paths import find_paths

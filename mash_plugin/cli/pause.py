@@ -9,6 +9,7 @@ import orjson
 
 from mash_plugin.cli.asking import plain
 from mash_plugin.cli.moments import length_ms
+from mash_plugin.cli.session_ids import SessionId
 from mash_plugin.cli.telling import tell
 from mash_plugin.errors import InvalidArgument
 from mash_plugin.render.text import clean, local_date
@@ -38,7 +39,12 @@ class Length(click.ParamType[int]):
 
 @click.command()
 @click.option("--project", is_flag=True, help="The whole project of this folder, in all clones.")
-@click.option("--session", metavar="ID", help="This session, or `newest`; else the one open here.")
+@click.option(
+    "--session",
+    type=SessionId(),
+    metavar="ID",
+    help="This session, or `newest`; else the one open here.",
+)
 @click.option("--for", "length", type=Length(), metavar="TIME", help="So long (30m, 2h, 3d).")
 @click.option("--off", is_flag=True, help="End what is paused here.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")

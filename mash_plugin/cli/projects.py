@@ -87,7 +87,7 @@ def _why_off(project: Project | None, settings: Settings) -> dict[str, list[str]
 def _show(told: Mapping[str, Any]) -> None:
     if told["project"] is None:
         folder = clean(told["folder"])
-        click.echo(f"{folder} is no project: what is saved there belongs to its chat alone.")
+        click.echo(f"{folder} is no project: what you settle there is saved as personal.")
     else:
         click.echo(f"Project  {clean(told['project'])}")
         click.echo(f"Memory   {clean(told['memory'])}")

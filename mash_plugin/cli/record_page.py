@@ -23,6 +23,7 @@ AUTHOR_WORDS = {
 }
 FRESHNESS_WORDS = {
     "matching": "still stands there",
+    "kept": "kept as it was read; its transcript is gone",
     "unindexed": "its chat is not indexed",
     "changed": "its message has changed",
     "missing": "its message is gone",
@@ -168,12 +169,14 @@ def revision_rows(
         added = "  confirmed by" if evidence["added_by"] == "confirmation" else "  evidence"
         author = AUTHOR_WORDS.get(evidence["author"], evidence["author"])
         author = author.replace("the person", person)
+        is_kept = evidence["status"] == "matching" and evidence.get("transcript_gone")
+        status = "kept" if is_kept else evidence["status"]
         yield (
             added,
             lines_of(
                 f"“{evidence['quote']}”",
                 f"said by {author} ({evidence['role']}), as {evidence['purpose']};"
-                f" {FRESHNESS_WORDS.get(evidence['status'], evidence['status'])}",
+                f" {FRESHNESS_WORDS.get(status, status)}",
                 f"{evidence['chat_id']}, message {evidence['message_id']}",
             ),
         )

@@ -9,7 +9,7 @@ import orjson
 
 from mash_plugin.cli.asking import call_here, more_of, plain
 from mash_plugin.cli.record_words import kind_words, place
-from mash_plugin.cli.tables import lines_of, print_table, short_ids, when
+from mash_plugin.cli.tables import lines_of, moments, print_table, short_ids
 from mash_plugin.render.text import clean
 from mash_plugin.wording import counted
 
@@ -130,11 +130,9 @@ def _print_json(page: list[Json], following: int | None) -> int:
 
 
 def _print_page(page: list[Json], ids: list[str], command: str) -> None:
-    rows = [
-        (shown_id, when(one["recorded_at"]), _summary(one))
-        for shown_id, one in zip(ids, page, strict=True)
-    ]
-    print_table(rows, ("ID", "Saved", "Record"))
+    heading, days = moments("Saved", [one["recorded_at"] for one in page])
+    rows = list(zip(ids, days, map(_summary, page), strict=True))
+    print_table(rows, ("ID", heading, "Record"))
     click.echo(f"One with its evidence: {command}", err=True)
 
 

@@ -7,6 +7,7 @@ import click
 import orjson
 
 from mash_plugin.agents.hosts import HOSTS
+from mash_plugin.cli.session_ids import SessionId
 from mash_plugin.cli.telling import tell
 from mash_plugin.config import is_off
 from mash_plugin.doctor.words import edit_line, late_hooks, own_words
@@ -39,7 +40,9 @@ OFF_HERE = {
 
 
 @click.command()
-@click.option("--session", metavar="ID", help="What hooks gave one session; or `newest`.")
+@click.option(
+    "--session", type=SessionId(), metavar="ID", help="What hooks gave one session; or `newest`."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 def status(session: str | None, as_json: bool) -> int:
     """Show the daemon, the store, the agents' last hooks and what is switched off.

@@ -19,6 +19,7 @@ UNLIMITED = 100_000
 NARROW = 64
 """Below this the last column would be a handful of words: it goes under the others."""
 SHORT_ID = 12
+ZONE_AT = len("2026-11-30 12:49 ")
 
 Row = Sequence[str]
 
@@ -55,6 +56,15 @@ def takes_controls(stream: TextIO) -> bool:
 def lines_of(*lines: str) -> str:
     """A cell of several lines: each cleaned of what is not seen, empty ones left out."""
     return "\n".join(line for line in map(clean, lines) if line)
+
+
+def moments(heading: str, times: Sequence[object]) -> tuple[str, list[str]]:
+    """A column of dates with its heading, where the zone stands once if all have the same."""
+    dates = [local_date(at) for at in times]
+    zones = {zone for date in dates if (zone := date[ZONE_AT:])}
+    if len(zones) != 1:
+        return heading, [when(at) for at in times]
+    return f"{heading} {zones.pop()}", [date[:ZONE_AT].rstrip() for date in dates]
 
 
 def when(at_ms: object) -> str:

@@ -64,7 +64,7 @@ class Hook(NamedTuple):
 
     @property
     def scope(self) -> dict[str, str]:
-        return parts.saving_scope(self.project, self.event.agent, self.event.session_id)
+        return parts.saving_scope(self.project)
 
     @property
     def branch(self) -> parts.Branch:
@@ -109,6 +109,11 @@ class Hook(NamedTuple):
         state, session_id = self.node.hook_state, self.event.session_id
         state.note_shown(session_id, ids, self.call.now)
         self.undo.append(partial(state.take_back, session_id, "", "", ids, self.call.now))
+
+    def chats_shown_with_files(self) -> set[str]:
+        """The chats that were named to this reader with some file, as they are noted."""
+        state, session_id = self.node.hook_state, self.event.session_id
+        return state.chats_shown_with_files(session_id, self.event.agent_id or "")
 
     def claim(self, path: str, ids: list[str]) -> set[str]:
         """What of these its reader has not yet seen with this file; it counts as shown now."""

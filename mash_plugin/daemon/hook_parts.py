@@ -19,6 +19,7 @@ from mash_plugin.render.context import ChatHint, Elsewhere, FromGroup
 
 RECORDS = 3
 PERSONAL = 2
+PERSONAL_SCOPE = {"kind": "personal"}
 CHATS = 3
 SELECT_LIMIT = 20
 SELECT_BYTES = 32_768
@@ -46,10 +47,13 @@ def project_scopes(project: Project | None) -> list[Scope]:
     return [Scope("repository", project.identity), *scopes] if project.identity else scopes
 
 
-def saving_scope(project: Project | None, agent: str, session_id: str) -> dict[str, str]:
-    """The scope that a record of this session takes, as the tool wants it written."""
+def saving_scope(project: Project | None) -> dict[str, str]:
+    """The scope that a record of this project takes, as the tool wants it written.
+
+    Where there is no project, what the person says is about how they work anywhere.
+    """
     if project is None:
-        return {"kind": "chat", "id": chat_id(agent, session_id)}
+        return PERSONAL_SCOPE
     if project.identity is not None:
         return {"kind": "repository", "identity": project.identity}
     return {"kind": "local_project", "path": project.place}

@@ -38,6 +38,8 @@ class DueNote(NamedTuple):
     is_lasting: bool
     is_due: bool
     was_told: bool
+    is_for_all: bool = False
+    """Whether it is to hold wherever the person works."""
 
 
 def answer(
@@ -211,22 +213,23 @@ def _due_note(hook: Hook) -> DueNote | None:
     still = before if is_due else hook.session.last_reminder_at
     hook.undo.append(partial(hook.node.hook_state.give_back_note, event.session_id, still))
     hook.note([NOTED_WITH_PROMPT])
-    return DueNote(is_lasting, is_due, before is not None)
+    is_for_all = is_lasting and cues.is_for_all_projects(prompt)
+    return DueNote(is_lasting, is_due, before is not None, is_for_all)
 
 
 def _note(hook: Hook, due: DueNote) -> str:
     """The note that is due; how to cite, most of its text, is said once for each in a context."""
     tools, session_id = hook.host.TOOL_PREFIX, hook.event.session_id
-    is_lasting, is_due, was_told = due
+    is_lasting, is_due, was_told, is_for_all = due
     told_by = hook.session.told_to_cite_by
     if not is_lasting and (told_by or was_told):
         return notes.sweep_again(tools)
-    if is_lasting and told_by == "prompt":
+    if is_lasting and told_by == "prompt" and not is_for_all:
         again = notes.both_again if is_due else notes.reads_lasting_again
         return again(tools, session_id)
     hook.session.told_to_cite_by = "prompt"
     word = notes.sweep if not is_lasting else notes.both if is_due else notes.reads_lasting
-    return word(tools, session_id, hook.scope)
+    return word(tools, session_id, parts.PERSONAL_SCOPE if is_for_all else hook.scope)
 
 
 def _file_read(hook: Hook) -> str:
@@ -256,7 +259,12 @@ def _file_read(hook: Hook) -> str:
 def _file_text(
     hook: Hook, path: str, records: parts.Records, chats: list[context.ChatHint], room: int
 ) -> str:
-    """What this reader has not yet seen with this file; a subagent reads with its own context."""
+    """What this reader has not yet seen with this file, and of chats with any file.
+
+    A subagent reads with its own context.
+    """
+    known = hook.chats_shown_with_files()
+    chats = [chat for chat in chats if f"{CHAT}{chat.id}" not in known]
     new = hook.claim(path, [r["id"] for r in records] + [f"{CHAT}{c.id}" for c in chats])
     text = context.file_read(
         path,

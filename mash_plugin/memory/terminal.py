@@ -4,9 +4,11 @@ Only commands that asked a person on a terminal call these; no tool leads here. 
 changes first tells what it would do, and is then made only if that is still so.
 """
 
+import os
 from collections.abc import Sequence
 from typing import Any
 
+from mash_plugin.chats.reading import transcripts_of
 from mash_plugin.errors import (
     Forgotten,
     InvalidArgument,
@@ -55,7 +57,19 @@ def show(call: Call, request: Json) -> Json:
     asked = {"link_offset": request["link_offset"], "history": True, "limit": 20}
     if "before_revision" in request:
         asked["before_revision"] = request["before_revision"]
-    return get_record(call, {"id": record_id, **asked}) | {"sessions": saved}
+    page = get_record(call, {"id": record_id, **asked}) | {"sessions": saved}
+    _mark_gone(call, [e for revision in page["revisions"] for e in revision["evidence"]])
+    return page
+
+
+def _mark_gone(call: Call, cited: list[Json]) -> None:
+    """Mark the evidence that the index alone still holds: its transcript went away."""
+    with call.chats.database.reading() as db:
+        paths = {chat: transcripts_of(db, chat) for chat in {e["chat_id"] for e in cited}}
+    for evidence in cited:
+        files = paths[evidence["chat_id"]]
+        if files and not any(map(os.path.lexists, files)):
+            evidence["transcript_gone"] = True
 
 
 def list_hidden(call: Call, _request: Json) -> Json:

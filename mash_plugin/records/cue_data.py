@@ -11,9 +11,9 @@ lines, and the agent's message before.
 Patterns are RE2 (linear time), tried on each lower-case sentence as it is and without its
 leading words (the list `lead`). KIND is `preference`, `decision`, `remember` or `correction`
 (a cue), `sign` (adds to a cue), `veto` or `question` (takes from it); in cues_any.txt `prompt`
-(nobody typed this), `paste` (a line that nobody typed), and `offer`, `ask`, `how` or `step` (what
-the agent's message before did). `after OFFER`: counts only after an agent's message that did
-that, or when the answer makes it so (cues._done_by).
+(nobody typed this), `paste` (a line that nobody typed), `personal` (it is to hold in all projects),
+and `offer`, `ask`, `how` or `step` (what the agent's message before did). `after OFFER`: counts
+only after an agent's message that did that, or when the answer makes it so (cues._done_by).
 """
 
 import re
@@ -35,6 +35,7 @@ _GROUPS: dict[str, frozenset[str]] = {
     "paste": frozenset({"paste"}),
     "previous": frozenset({"offer", "ask", "how", "step"}),
     "whole": CUES | {"veto"},
+    "extent": frozenset({"personal"}),
 }
 _MEMORY = 12 << 20
 FEW_WORDS, MANY_WORDS = 6, 12
@@ -124,6 +125,10 @@ class Shared:
     def on_whole(self, text: str) -> list[Found]:
         """Cues in the form of the whole prompt."""
         return self._match("whole", text)
+
+    def on_extent(self, text: str) -> list[Found]:
+        """The rules that say that it is to hold in all projects of the person."""
+        return self._match("extent", text)
 
     def on_line(self, line: str) -> list[Found]:
         """The rules that say that nobody typed this line: a log, a trace, a change of code."""

@@ -92,10 +92,16 @@ def judge(prompt: str, previous: str | None = None, without: frozenset[str] = NO
     )
 
 
+def is_for_all_projects(prompt: str) -> bool:
+    """Whether the person says that it is to hold wherever they work."""
+    return bool(shared().on_extent(plain(own_words(prompt))))
+
+
 def matched(prompt: str, previous: str | None = None) -> frozenset[str]:
     """The IDs of all rules that match anywhere, whatever came of it."""
     text = plain(own_words(prompt))
     found = [*shared().on_prompt(text), *shared().on_whole(text), *_on_previous(previous)]
+    found += shared().on_extent(text)
     found += [f for line in text.split("\n") for f in shared().on_line(line)]
     for sentence in sentences(text, lambda _line: False):
         found += [

@@ -239,6 +239,12 @@ class HookState:
                     session.unsaved_lost.add((shown, at))
             self._changed(session_id)
 
+    def chats_shown_with_files(self, session_id: str, reader: str) -> set[str]:
+        """The chats, as `chat:ID`, that this reader was shown with any file."""
+        with self._lock:
+            shown = self._sessions[session_id].shown
+            return {i for r, path, i in shown if path and r == reader and i.startswith(CHAT)}
+
     def records_shown_at(self, session_id: str, reader: str, path: str) -> int | None:
         """When this reader was last shown records with this file; None when it was not yet."""
         with self._lock:

@@ -191,7 +191,7 @@ def test_a_record_is_withdrawn_and_forgotten_for_good(told: Home) -> None:
 
 
 def test_what_an_agent_forgot_is_listed_and_brought_back(told: Home) -> None:
-    assert "No agent has asked" in told.mash("undo").err
+    assert "no record is hidden" in told.mash("undo").err
     made = save(told, "established", "Keep the index small.")
     receipt = record(told, {"action": "forget", "expected": {"id": made, "revision": 1}})
     assert "removed_at" in receipt
@@ -204,6 +204,13 @@ def test_what_an_agent_forgot_is_listed_and_brought_back(told: Home) -> None:
     code, shown = on_a_terminal(told, "y\n", "mash", "undo", made[:8])
     assert code == 0, shown
     assert state_of(told, made)["status"] == "current"
+
+
+@pytest.mark.parametrize("command", ["withdraw", "status", "pause"])
+def test_an_empty_session_is_not_the_newest(told: Home, command: str) -> None:
+    done = told.mash(command, "--session", "")
+    assert done.code == 2
+    assert "names no session" in done.err
 
 
 def test_withdraw_takes_one_thing_at_a_time(told: Home) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mash_plugin.cli.main import COMMANDS, exit_code, for_people, run
-from mash_plugin.errors import DaemonUnavailable, Internal, NotFound, Sandboxed
+from mash_plugin.errors import DaemonUnavailable, DiskFull, Internal, NotFound, Sandboxed
 from tests.support.homes import Home
 from tests.support.processes import daemons_of
 
@@ -59,6 +59,10 @@ def test_people_are_told_where_the_log_is_and_no_advice_for_programs(
     for error in (Internal(), DaemonUnavailable()):
         assert "operation ID" in error.message
         assert "operation" not in for_people(error.message)
+    full = "The disk is full; nothing was saved. Free some space and run the command again."
+    assert for_people(DiskFull().message) == full
+    left_out = for_people("Its chats are not read. Only the person should change that.")
+    assert left_out == "Its chats are not read. `mash projects` tells what leaves it out."
     assert f"{tmp_path}/mash/run/daemon.log has the cause." in for_people(Internal().message)
 
 

@@ -65,7 +65,7 @@ def test_the_log_tells_who_saved_what(told: Home) -> None:
     done = told.mash("log")
     assert done.code == 0, done
     heading, first, second, *_ = done.out.splitlines()
-    assert heading.split() == ["When", "What", "Record", "Details"]
+    assert heading.split() == ["When", "UTC+00:00", "What", "Record", "Details"]
     assert "  saved  " in first
     assert first.endswith("Invoices are rendered with Typst.")
     assert second.endswith(f"decision by session {SESSION}")

@@ -98,6 +98,14 @@ def test_chats_alone_go_once_they_are_not_read_any_more(fresh: Home, clone: Path
     assert statements(fresh) == [STATEMENT]
 
 
+def test_an_entry_that_can_name_nothing_is_told(fresh: Home, clone: Path) -> None:
+    config = fresh.mash_home / "config.toml"
+    config.write_text('[projects]\ndeny = ["shop", "/shop", "host.example/other/*"]\n')
+    problems = [e for e in fresh.mash("projects", str(clone)).out.splitlines() if "PROBLEM" in e]
+    assert len(problems) == 1, problems
+    assert "projects.deny: 'shop' is not an absolute path or host/owner/name" in problems[0]
+
+
 @pytest.mark.parametrize("name", ["nothing", "a:b:c//", "./nothing", "/"])
 def test_what_names_no_project_is_told(fresh: Home, clone: Path, name: str) -> None:
     done = fresh.mash("forget-project", name, "--yes")

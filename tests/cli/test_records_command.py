@@ -31,7 +31,7 @@ def test_records_are_a_table_of_what_agents_are_told(told: Home) -> None:
     done = told.mash("records")
     assert done.code == 0, done
     heading, first, second = done.out.splitlines()
-    assert heading.split() == ["ID", "Saved", "Record"]
+    assert heading.split() == ["ID", "Saved", "UTC+00:00", "Record"]
     assert first.endswith("  Invoices are rendered with Typst.")
     assert second.endswith("decision, host.example/team/shop")
     (listed,) = json.loads(told.mash("records", "--json").out)["records"]
@@ -106,6 +106,15 @@ def test_a_record_is_shown_whole(told: Home) -> None:
     assert "said by the person (user), as endorsement; still stands there" in done.out
     assert f"by session {SESSION}" in done.out
     assert f"claude-code-{SESSION}, message " in done.out
+
+
+def test_a_quote_whose_transcript_is_gone_is_said_to_be_kept(told: Home) -> None:
+    (transcript,) = told.claude.glob(f"projects/*/{SESSION}.jsonl")
+    aside = transcript.rename(transcript.with_suffix(".aside"))
+    shown = told.mash("record", id_of(told, "Invoices")).out
+    aside.rename(transcript)
+    assert "as endorsement; kept as it was read; its transcript is gone" in shown
+    assert "still stands there" not in shown
 
 
 def test_links_and_every_revision_of_a_long_history_are_shown(told: Home) -> None:

@@ -31,6 +31,13 @@ def test_a_file_brings_the_record_that_names_it_and_earlier_chats_once(desk, led
     assert desk.read(str(ledger)) == ""
 
 
+def test_a_chat_about_two_files_is_named_with_the_first_that_is_read(desk, ledger):
+    desk.chat("Do src/ledger.py and src/other.py round alike?", "old-1")
+    assert "round alike" in desk.read(str(ledger))
+    assert desk.read(str(ledger.parent / "other.py")) == ""
+    assert "round alike" in desk.read(str(ledger.parent / "other.py"), "s-2")
+
+
 def test_a_file_of_almost_the_same_name_brings_nothing(desk, ledger):
     assert desk.read(f"{ledger}.bak") == ""
     assert desk.read(str(ledger.parent / "other.py")) == ""

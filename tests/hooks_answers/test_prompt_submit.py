@@ -22,6 +22,13 @@ def test_a_lasting_wish_brings_the_note_with_session_and_scope(desk):
     assert desk.prompt("Fix the failing test") == ""
 
 
+def test_what_is_to_hold_everywhere_is_to_be_saved_as_personal(desk):
+    personal = 'scope {"kind":"personal"}'
+    assert personal not in desk.prompt(WISH)
+    assert personal in desk.prompt("In all my projects, always use tabs.")
+    assert personal in desk.prompt(WISH, "s-2", cwd="/")  # no project
+
+
 @pytest.mark.spec("R-126")
 def test_the_safety_net_comes_at_fifteen_minutes_and_again_at_thirty(desk):
     start = desk.now

@@ -8,7 +8,13 @@ from pathlib import Path
 import pytest
 
 from mash_plugin.records.cue_data import NAMES, THRESHOLD, all_rules
-from mash_plugin.records.cues import judge, matched, reads_lasting, reminder_due
+from mash_plugin.records.cues import (
+    is_for_all_projects,
+    judge,
+    matched,
+    reads_lasting,
+    reminder_due,
+)
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 MINUTE = 60_000
@@ -107,7 +113,7 @@ def test_rules_have_names_of_their_own_and_weights_of_their_kind():
         assert rule.weight > 0 if speaks_for else rule.weight <= 0
         assert rule.kind in {
             *("preference", "decision", "remember", "correction"),
-            *("sign", "veto", "question", "prompt", "paste"),
+            *("sign", "veto", "question", "prompt", "paste", "personal"),
             *("offer", "ask", "how", "step"),
         }
 
@@ -280,3 +286,10 @@ def test_the_safety_net_waits_fifteen_minutes_and_comes_once_in_fifteen():
 def test_a_clock_that_runs_backwards_brings_no_reminder():
     assert not reminder_due(10 * MINUTE, None, 0)
     assert not reminder_due(0, 20 * MINUTE, 16 * MINUTE)
+
+
+def test_what_is_to_hold_in_all_projects_is_told_from_what_holds_here():
+    assert is_for_all_projects("In all my projects, always use tabs.")
+    assert is_for_all_projects("Ab jetzt in allen meinen Projekten nur noch uv.")
+    assert is_for_all_projects("以后我的所有项目里都用 pnpm。")
+    assert not is_for_all_projects("In this project always use tabs, for all modules.")

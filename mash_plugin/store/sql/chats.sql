@@ -122,6 +122,10 @@ SELECT c.chat_id, c.source, c.session_id, c.title, c.project_path, c.repository_
        c.started_at, c.last_active_at, c.fingerprint, c.is_subagent, c.message_count, c.chat_no
 FROM chats AS c WHERE c.chat_id = :chat_id;
 
+-- name: transcripts_of
+SELECT f.path FROM files AS f JOIN chats AS c ON c.chat_no = f.chat_no
+WHERE c.chat_id = :chat_id;
+
 -- name: chats_by_session
 SELECT c.chat_id, c.source, c.session_id, c.title, c.project_path, c.repository_identity,
        c.started_at, c.last_active_at, c.fingerprint, c.is_subagent, c.message_count, c.chat_no
