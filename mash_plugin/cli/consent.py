@@ -2,6 +2,8 @@
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 
 import click
 
@@ -23,6 +25,17 @@ def require_yes(
     if not confirmed(question):
         click.echo(left, err=True)
         click.get_current_context().exit(1)
+
+
+@contextmanager
+def input_from_terminal() -> Iterator[None]:
+    """Ask who sits at the terminal although something else was piped into the command."""
+    with ExitStack() as opened:
+        with suppress(OSError):  # without one, whoever asks finds that out
+            terminal = opened.enter_context(open("/dev/tty", encoding="utf-8", errors="replace"))
+            opened.callback(setattr, sys, "stdin", sys.stdin)
+            sys.stdin = terminal
+        yield
 
 
 def confirmed(question: str, *, default: bool = False) -> bool:

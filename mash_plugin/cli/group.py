@@ -4,6 +4,7 @@ import os
 import time
 from collections.abc import Mapping
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -22,7 +23,6 @@ from mash_plugin.render.text import clean, local_date
 from mash_plugin.wording import counted
 
 if TYPE_CHECKING:
-    from mash_plugin.group.joining import Joined
     from mash_plugin.group.members import Added
 
 ADMIN = "Administrator's connection string (not shown)"
@@ -130,13 +130,14 @@ def remove(admin_dsn: str, name: str | None, purge: bool, member: str) -> None:
 
 @group.command()
 @click.argument("dsn", metavar="-")
-def join(dsn: str) -> None:
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def join(dsn: str, yes: bool) -> None:
     """Join a group with the connection string that you were given, on standard input.
 
-    It is tried, then kept in group.dsn beside config.toml, readable by you alone. At once and
-    from then on the daemon publishes what you settled in repositories, with its history and the
-    words that it quotes; [group] in config.toml says how much. `mash publish` tells before how
-    many records of which projects that are.
+    It is tried, then kept in group.dsn beside config.toml, readable by you alone. From then on
+    the daemon publishes what you settled in repositories, with its history and the words that it
+    quotes; [group] in config.toml says how much. How many records of which projects would go out
+    at once is told first, and you are asked; `mash publish` tells it at any time.
     """
     only_dash("join", dsn)
     from mash_plugin.cli.consent import refuse_in_session
@@ -145,13 +146,14 @@ def join(dsn: str) -> None:
     _need_driver()
     paths = find_paths(os.environ)
     check_settings(paths.config_file)
+    from mash_plugin.cli.publish import agree_to_publish
     from mash_plugin.group.joining import join_group
 
     settings = _settings(paths)
-    done = join_group(read_dsn(), settings, os.environ)
+    agree = partial(agree_to_publish, paths, settings, yes=yes)
+    done = join_group(read_dsn(), settings, os.environ, agree)
     tell(f"Joined {done.group} as {done.member}, at {clean(done.place)}.")
     tell(f"The connection string is in {clean(done.file)}.")
-    tell(_what_goes(paths, settings, done))
     _begin_to_publish(paths)
 
 
@@ -218,27 +220,6 @@ def _begin_to_publish(paths: Paths) -> None:
 
     with suppress(MashError):
         client.call("publish_now", {}, paths=paths, start=False)
-
-
-def _what_goes(paths: Paths, settings: Settings, done: "Joined") -> str:
-    if done.is_read_only:
-        return "This login only reads: nothing of yours is published."
-    if settings.group_publish == "nothing":
-        return "Nothing of yours is published: [group] publish says so."
-    from mash_plugin import client
-    from mash_plugin.cli.publish import NEVER, what_goes
-
-    count = "the records of your repositories"
-    with suppress(MashError):  # it is joined all the same
-        asked = {"places": True}
-        count = what_goes(client.call("publication_status", asked, paths=paths)["places"])
-    kind = "settled and unconfirmed" if settings.group_publish == "all" else "settled"
-    return (
-        f"Going out now under the name {done.member}: {count}, {kind}, each with its history and"
-        f" the words that it quotes; later ones within seconds. {NEVER} `mash publish`"
-        " shows how it goes, `group = off` in a project's .mash file keeps it here, and"
-        " `mash group leave` takes all of it back."
-    )
 
 
 def _show(told: Mapping[str, Any]) -> None:

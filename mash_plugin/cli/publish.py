@@ -1,16 +1,21 @@
 """`mash publish`: what waits for the group, what stays here and why, and publish it now."""
 
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import orjson
 
 from mash_plugin.cli.tables import print_table
 from mash_plugin.cli.telling import tell
-from mash_plugin.errors import SharedUnavailable
+from mash_plugin.config import Settings
+from mash_plugin.errors import MashError, SharedUnavailable
+from mash_plugin.paths import Paths
 from mash_plugin.render.text import clean, local_date
 from mash_plugin.wording import counted
+
+if TYPE_CHECKING:
+    from mash_plugin.group.joining import Joined
 
 POLL_S = 0.1
 WAIT_S = 10 * 60.0
@@ -21,6 +26,10 @@ NEVER = (
     " chats beyond the quoted words."
 )
 """What no setting publishes."""
+UNASKED = (
+    "joining asks first, and there is no terminal to ask on: run it in one, or add --yes. Nothing"
+    " was changed."
+)
 
 
 @click.command()
@@ -92,6 +101,42 @@ def what_goes(places: list[Json]) -> str:
     if len(places) > NAMED:
         named.append(f"{counted(len(places) - NAMED, 'more project')}")
     return f"{total} ({', '.join(named)})" if named else total
+
+
+def agree_to_publish(paths: Paths, settings: Settings, found: "Joined", *, yes: bool) -> None:
+    """Tell what goes out as soon as this group is joined, and ask where that is anything.
+
+    Ends the command after a no; raises UsageError where nobody can be asked.
+    """
+    if found.is_read_only:
+        return tell("This login only reads: nothing of yours is published.")
+    if settings.group_publish == "nothing":
+        return tell("Nothing of yours is published: [group] publish says so.")
+    from mash_plugin.cli.consent import input_from_terminal, require_yes
+
+    count, goes_now = _goes_at_once(paths)
+    kind = "settled and unconfirmed" if settings.group_publish == "all" else "settled"
+    tell(
+        f"Goes out at once under the name {found.member}: {count}, {kind}, each with its history"
+        f" and the words that it quotes; later ones within seconds. {NEVER} `mash publish`"
+        " shows how it goes, `group = off` in a project's .mash file keeps it here, and"
+        " `mash group leave` takes all of it back."
+    )
+    if goes_now and not yes:
+        with input_from_terminal():
+            require_yes(f"Join {found.group} and publish that?", UNASKED)
+    return None
+
+
+def _goes_at_once(paths: Paths) -> tuple[str, bool]:
+    """What goes out, and whether that may be anything; without a daemon nobody can count it."""
+    from mash_plugin import client
+
+    try:
+        told = client.call("publication_status", {"places": True}, paths=paths)
+    except MashError:
+        return "the records of your repositories", True
+    return what_goes(told["places"]), bool(told["places"])
 
 
 def _rows(told: Json) -> list[tuple[str, str]]:

@@ -1,7 +1,7 @@
 """Join a group on this machine, and leave it: the connection file, and one line of the settings."""
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -44,15 +44,20 @@ class Left(NamedTuple):
     """How many published copies; None where they were left there."""
 
 
-def join_group(dsn: str, settings: Settings, environ: Mapping[str, str]) -> Joined:
+def join_group(
+    dsn: str, settings: Settings, environ: Mapping[str, str], agree: Callable[[Joined], None]
+) -> Joined:
     """Try the connection string, keep it in a file for this user alone, and name that file.
 
-    Raises what `open_group` raises, and InvalidArgument where another group is joined.
+    A daemon that runs publishes as soon as the settings name it, so `agree` is called before, and
+    keeps everything as it was by whatever it raises. Raises what `open_group` raises, and
+    InvalidArgument where another group is joined.
     """
     group = roles_of_login(parsed(dsn).get("user", "")).group
     _refuse_second(group, settings)
     with closing(open_dsn(dsn, environ, to_write=False)) as db:
         joined = Joined(db.place, db.group, db.member, db.is_read_only, _place_of_file(settings))
+    agree(joined)
     with _kept_on_failure(joined.file):
         write_private(joined.file, dsn + "\n")
         edit_settings(settings.file, _name_file)

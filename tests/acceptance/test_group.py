@@ -53,7 +53,7 @@ def bob(person: Installed, group: Group) -> Iterator[Installed]:
 
 
 def join(home: Home, group: Group, member: str) -> None:
-    done = home.run("mash", "group", "join", "-", stdin=group.dsns[member])
+    done = home.run("mash", "group", "join", "-", "--yes", stdin=group.dsns[member])
     assert done.code == 0, done
 
 

@@ -205,7 +205,7 @@ def test_a_member_that_could_pass_the_rules_is_refused_on_both_sides(group, pers
     assert (added.code, added.out) == (1, "")
     assert "who passes the rules between members" in " ".join(added.err.split())
     person.dsn_file.write_text(group.dsns["anna"])
-    joined = person.mash("group", "join", "-", stdin=group.dsns["anna"])
+    joined = person.mash("group", "join", "-", "--yes", stdin=group.dsns["anna"])
     assert joined.code == 1
     assert "whom no rule between members binds" in " ".join(joined.err.split())
     group.run(f'ALTER ROLE "{login(group)}" NOSUPERUSER NOBYPASSRLS')

@@ -47,7 +47,7 @@ def test_no_variable_says_who_vouches_for_a_server_elsewhere():
     ],
 )
 def test_no_part_of_a_password_that_was_written_wrongly_is_repeated(person, dsn):
-    done = person.mash("group", "join", "-", stdin=dsn)
+    done = person.mash("group", "join", "-", "--yes", stdin=dsn)
     assert done.code == 1
     assert "h7nter" not in done.out + done.err
     assert "Pass93" not in done.out + done.err

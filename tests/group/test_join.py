@@ -34,7 +34,7 @@ publish = "all"
 
 @pytest.fixture
 def joined(group, person):
-    done = person.mash("group", "join", "-", stdin=group.dsns["anna"])
+    done = person.mash("group", "join", "-", "--yes", stdin=group.dsns["anna"])
     assert done.code == 0, done.err
     return person
 
@@ -60,11 +60,11 @@ def status(person):
 
 def test_joining_keeps_the_connection_for_this_user_alone_and_every_own_line(group, person):
     person.config.write_text(OWN_LINES)
-    done = person.mash("group", "join", "-", stdin=group.dsns["anna"] + "\n")
+    done = person.mash("group", "join", "-", "--yes", stdin=group.dsns["anna"] + "\n")
     assert (done.code, done.err) == (0, "")
     assert f"Joined {group.name} as anna" in done.out
     told = " ".join(done.out.split())
-    assert "Going out now under the name anna: the records of your repositories, settled" in told
+    assert "Goes out at once under the name anna: the records of your repositories, settled" in told
     assert parsed(group.dsns["anna"])["password"] not in done.out
     assert person.dsn_file.read_text() == group.dsns["anna"] + "\n"
     assert stat.S_IMODE(person.dsn_file.stat().st_mode) == 0o600
@@ -75,14 +75,14 @@ def test_joining_keeps_the_connection_for_this_user_alone_and_every_own_line(gro
 
 def test_joining_again_takes_the_new_password(group, joined):
     group.add("anna")
-    again = joined.mash("group", "join", "-", stdin=group.dsns["anna"])
+    again = joined.mash("group", "join", "-", "--yes", stdin=group.dsns["anna"])
     assert again.code == 0
     assert status(joined)[0] == 0
 
 
 def test_a_place_that_the_person_chose_is_written_to(group, person, tmp_path):
     person.config.write_text('[group]\ndsn_file = "../own/team.dsn"\n')
-    done = person.mash("group", "join", "-", stdin=group.dsns["anna"])
+    done = person.mash("group", "join", "-", "--yes", stdin=group.dsns["anna"])
     assert done.code == 0, done.err
     chosen = tmp_path / "own" / "team.dsn"
     assert stat.S_IMODE(chosen.stat().st_mode) == 0o600
@@ -96,11 +96,11 @@ def test_a_second_group_is_refused_until_the_first_is_left(group, joined, tmp_pa
     other = Group(group.server, tmp_path / "other")
     try:
         dsn = other.add("anna")
-        refused = joined.mash("group", "join", "-", stdin=dsn)
+        refused = joined.mash("group", "join", "-", "--yes", stdin=dsn)
         assert refused.code == 1
         assert f"is in the group {group.name}" in " ".join(refused.err.split())
         assert joined.mash("group", "leave").code == 0
-        assert joined.mash("group", "join", "-", stdin=dsn).code == 0
+        assert joined.mash("group", "join", "-", "--yes", stdin=dsn).code == 0
     finally:
         other.end()
 
@@ -114,7 +114,7 @@ def test_a_connection_that_does_not_work_changes_nothing_and_says_why(group, per
         (group.dsns["anna"].replace("port=54321", "port=54322"), "cannot be used"),
         ("host=db.example sslmode=require user=mash_a_m_b", "sslmode=verify-full"),
     ):
-        done = person.mash("group", "join", "-", stdin=dsn)
+        done = person.mash("group", "join", "-", "--yes", stdin=dsn)
         assert (done.code, done.out) == (1, "")
         assert word in " ".join(done.err.split())
         assert "wrong-one" not in done.err
@@ -123,12 +123,12 @@ def test_a_connection_that_does_not_work_changes_nothing_and_says_why(group, per
 
 def test_settings_that_cannot_be_changed_leave_no_connection_behind(group, person):
     person.config.write_text("group = 3\n")
-    done = person.mash("group", "join", "-", stdin=group.dsns["anna"])
+    done = person.mash("group", "join", "-", "--yes", stdin=group.dsns["anna"])
     assert done.code == 1
     assert "group is not a table" in " ".join(done.err.split())
     assert not person.dsn_file.exists()
     person.config.write_text("[group\n")
-    done = person.mash("group", "join", "-", stdin=group.dsns["anna"])
+    done = person.mash("group", "join", "-", "--yes", stdin=group.dsns["anna"])
     assert done.code == 1
     assert "Correct or move it" in done.err
     assert not person.dsn_file.exists()
@@ -140,7 +140,7 @@ def test_what_was_joined_before_is_back_when_joining_again_is_broken_off(
     before = joined.dsn_file.read_text()
     monkeypatch.setattr("mash_plugin.group.joining.edit_settings", interrupt)
     with pytest.raises(KeyboardInterrupt):
-        join_group(group.add("anna"), settings_of(joined), {})
+        join_group(group.add("anna"), settings_of(joined), {}, lambda _: None)
     assert joined.dsn_file.read_text() == before
     assert set(os.listdir(joined.home)) == {"config.toml", "group.dsn"}
 
@@ -153,7 +153,7 @@ def test_one_who_breaks_off_while_the_server_is_silent_has_joined_nothing(person
     with socket.create_server(("127.0.0.1", 0)) as silent:
         dsn = f"host=127.0.0.1 port={silent.getsockname()[1]} user=mash_a_m_b dbname=x password=y"
         process = subprocess.Popen(
-            [sys.executable, "-m", "mash_plugin", "group", "join", "-"],
+            [sys.executable, "-m", "mash_plugin", "group", "join", "-", "--yes"],
             stdin=subprocess.PIPE,
             stderr=subprocess.PIPE,
             env={"PATH": os.environ["PATH"], "MASH_HOME": str(person.home), "MASH_TESTING": "1"},
@@ -171,7 +171,7 @@ def test_one_who_breaks_off_while_the_server_is_silent_has_joined_nothing(person
 @pytest.mark.row(66)
 def test_those_who_join_at_one_time_leave_one_good_connection(group, person):
     person.config.write_text(OWN_LINES)
-    command = [sys.executable, "-m", "mash_plugin", "group", "join", "-"]
+    command = [sys.executable, "-m", "mash_plugin", "group", "join", "-", "--yes"]
     given = {"PATH": os.environ["PATH"], "MASH_HOME": str(person.home), "MASH_TESTING": "1"}
     streams = {"stdin": subprocess.PIPE, "stdout": subprocess.DEVNULL}
     running = [subprocess.Popen(command, env=given, **streams) for _ in range(3)]
@@ -188,14 +188,16 @@ def test_those_who_join_at_one_time_leave_one_good_connection(group, person):
 def test_a_server_that_takes_the_connection_and_says_nothing_is_given_up(person):
     with socket.create_server(("127.0.0.1", 0)) as silent:
         dsn = f"host=127.0.0.1 port={silent.getsockname()[1]} user=mash_a_m_b dbname=x password=y"
-        done = person.mash("group", "join", "-", stdin=dsn)
+        done = person.mash("group", "join", "-", "--yes", stdin=dsn)
     assert done.code == 1
     assert "cannot be used" in " ".join(done.err.split()) or "within" in done.err
     assert os.listdir(person.home) == []
 
 
 def test_an_agents_session_cannot_join(group, person):
-    done = person.mash("group", "join", "-", stdin=group.dsns["anna"], CLAUDE_CODE_SESSION_ID="s-1")
+    done = person.mash(
+        "group", "join", "-", "--yes", stdin=group.dsns["anna"], CLAUDE_CODE_SESSION_ID="s-1"
+    )
     assert done.code == 2
     assert "publishes your records to others" in " ".join(done.err.split())
     assert os.listdir(person.home) == []

@@ -2,9 +2,11 @@
 
 import json
 import os
+import shlex
 import shutil
 import signal
 import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,6 +24,7 @@ from mash_plugin.paths import Paths
 from mash_plugin.store.backup import newest_good
 from mash_plugin.store.restore import restore
 from tests.conftest import NOW, Memory, Shop
+from tests.setup.terminals import at_terminal
 from tests.support.groups import Group, running_group, running_server
 from tests.support.killed_publications import Member, check, kill_server
 from tests.support.polling import eventually
@@ -90,10 +93,46 @@ def test_what_would_go_out_is_told_before_and_on_joining(anna: Member, group: Gr
     goes = f"1 record ({place['place']} 1)"
     told = " ".join(anna.mash("publish").stdout.split())
     assert f"Once you join one, {goes} would go out at once." in told
-    done = anna.mash("group", "join", "-", answer=group.dsns["anna"])
+    done = anna.mash("group", "join", "-", "--yes", answer=group.dsns["anna"])
     told = " ".join(done.stdout.split())
-    assert f"Going out now under the name anna: {goes}, settled and unconfirmed, each" in told
+    assert f"Goes out at once under the name anna: {goes}, settled and unconfirmed, each" in told
     assert "Never: what belongs to a folder without a remote" in told
+
+
+def test_nothing_goes_out_before_somebody_at_the_terminal_agreed(
+    anna: Member, group: Group, tmp_path: Path
+) -> None:
+    config = Path(anna.place.paths.config_file)
+    config.write_text('[group]\npublish = "all"\n')
+    anna.restart()
+    anna.create("Keep the parser whole.")
+    dsn = tmp_path / "anna.dsn"
+    dsn.write_text(group.dsns["anna"])
+    mash = shlex.join([sys.executable, "-m", "mash_plugin", "group", "join", "-"])
+    command = ["/bin/sh", "-c", f"exec {mash} <{shlex.quote(str(dsn))}"]
+    environment = anna.place.environment | anna.environment
+
+    alone = subprocess.run(
+        command, env=environment, capture_output=True, text=True, timeout=60, start_new_session=True
+    )
+    assert alone.returncode == 2
+    assert "there is no terminal to ask on" in " ".join(alone.stderr.split())
+    code, shown = at_terminal(command, environment, tmp_path, ["\n"])
+    assert (code, "Nothing was changed." in shown) == (1, True)
+    assert config.read_text() == '[group]\npublish = "all"\n'
+    assert not (config.parent / "group.dsn").exists()
+    code, shown = at_terminal(command, environment, tmp_path, ["y\n"])
+    assert code == 0, shown
+    assert shown.index("1 record") < shown.index("publish that? [y/N]") < shown.index("Joined")
+    eventually(lambda: heads(group), "agreeing published nothing", timeout_s=20)
+
+
+def test_where_nothing_would_go_out_nobody_is_asked(anna: Member, group: Group) -> None:
+    Path(anna.place.paths.config_file).write_text("")
+    anna.restart()
+    done = anna.mash("group", "join", "-", answer=group.dsns["anna"])
+    assert done.returncode == 0, done.stderr
+    assert "0 records" in done.stdout
 
 
 def test_options_that_exclude_each_other_are_refused(anna: Member) -> None:
@@ -179,7 +218,7 @@ def test_a_restored_server_is_given_what_it_lost(anna: Member, group: Group) -> 
 def test_a_group_that_is_joined_gets_what_was_saved_before(anna: Member, group: Group) -> None:
     Path(anna.place.paths.config_file).write_text('[group]\npublish = "all"\n')
     anna.create("Saved before.")
-    done = anna.mash("group", "join", "-", answer=group.dsns["anna"])
+    done = anna.mash("group", "join", "-", "--yes", answer=group.dsns["anna"])
     assert done.returncode == 0, done.stderr
     eventually(lambda: heads(group), "joining published nothing", timeout_s=20)
     check(group, anna)

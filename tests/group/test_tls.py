@@ -123,7 +123,7 @@ def test_a_server_that_proves_another_name_or_nothing_is_refused(
 def test_joining_over_the_network_keeps_how_the_server_proves_itself(remote, authority, person):
     show(remote.server, *authority.sign(NAME))
     dsn = dsn_at(remote, NAME, own_address(), sslrootcert=authority.file)
-    joined = person.mash("group", "join", "-", stdin=dsn)
+    joined = person.mash("group", "join", "-", "--yes", stdin=dsn)
     assert joined.code == 0, joined.err
     assert f"at Postgres at {NAME}" in " ".join(joined.out.split())
     assert person.mash("group", "status").code == 0
