@@ -61,11 +61,6 @@ def plain_words(text: str) -> list[str]:
     return [word.lower() for chunk in text.split() for word in _ascii_words(chunk)]
 
 
-def stem_of(word: str) -> str:
-    """What the index makes of one word of ASCII letters in lower case."""
-    return _stem(word)
-
-
 def is_dense(token: str) -> bool:
     """Whether a token is of a script that is cut into pairs of characters."""
     return _dense().match(token) is not None
@@ -83,7 +78,7 @@ class _Memo(dict[str, str]):
         if len(chunk) > MEMO_CHUNK_CHARS:
             return _line(chunk)
         if chunk.isalpha() and chunk.islower() and chunk.isascii():
-            line = _stem(chunk)
+            line = stem_of(chunk)
         else:
             bare = chunk.strip(_PUNCTUATION)
             line = self[bare] if bare != chunk else _line(chunk)
@@ -115,7 +110,7 @@ def _dense() -> re.Pattern[str]:
 
 def _tokens(chunk: str) -> list[str]:
     if chunk.isascii():
-        return [_stem(w.lower()[:TOKEN_CHARS]) for w in _ascii_words(chunk)]
+        return [stem_of(w.lower()[:TOKEN_CHARS]) for w in _ascii_words(chunk)]
     return _other_tokens(normal_form("NFKC", chunk))
 
 
@@ -137,7 +132,7 @@ def _other_tokens(chunk: str, *, with_last: bool = False) -> list[str]:
             if with_last or len(run) == 1:
                 found.append(run[-1])
         else:
-            found.append(_stem(_fold(run)[:TOKEN_CHARS]))
+            found.append(stem_of(_fold(run)[:TOKEN_CHARS]))
     return found
 
 
@@ -152,7 +147,8 @@ def _fold(word: str) -> str:
     )
 
 
-def _stem(word: str) -> str:
+def stem_of(word: str) -> str:
+    """What the index makes of one word in lower case."""
     if len(word) < 4:
         return word
     if word.isascii():
