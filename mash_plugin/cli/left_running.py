@@ -10,25 +10,30 @@ ENDED_BY = {
     "dash": "Ctrl-C in its terminal ends it",
     "mcp": "it ends with the agent that started it",
 }
+DAEMON = "mash_plugin.daemon"
+"""How one is started; ours has ended by then, and any other serves a memory apart."""
 
 
 def left_running(paths: Paths) -> list[str]:
     """Each process of ours that an environment started, in words; none where that is not told."""
-    return [
-        f"process {pid} (`mash {command}`): {ENDED_BY[command]}"
-        if command in ENDED_BY
-        else f"process {pid}: `kill {pid}` ends it"
-        for pid, command in _started_from(paths)
-    ]
+    return [_told(pid, words) for pid, words in _started_from(paths)]
 
 
-def _started_from(paths: Paths) -> Iterator[tuple[int, str]]:
-    """Its ID and the command of `mash`, else an empty one."""
+def _told(pid: int, words: list[str]) -> str:
+    command = next((word for word in words if word in ENDED_BY), None)
+    if command:
+        return f"process {pid} (`mash {command}`): {ENDED_BY[command]}"
+    what = " (the daemon of another MASH_HOME)" if DAEMON in words else ""
+    return f"process {pid}{what}: `kill {pid}` ends it"
+
+
+def _started_from(paths: Paths) -> Iterator[tuple[int, list[str]]]:
+    """Its ID, and what it was started with."""
     programs = tuple(os.path.join(paths.data, name, "") for name in ("envs", "current"))
     for name in sorted(filter(str.isdigit, _entries()), key=int):
         words = _words_of(name)
         if int(name) != os.getpid() and words[0].startswith(programs):
-            yield int(name), next((word for word in words[1:] if word in ENDED_BY), "")
+            yield int(name), words[1:]
 
 
 def _entries() -> list[str]:

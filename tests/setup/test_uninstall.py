@@ -225,16 +225,20 @@ def test_what_still_runs_from_the_removed_program_is_told_and_left_alone(home: H
     python = home.mash_home / "data/envs/1/bin/python"
     python.parent.mkdir(parents=True)
     python.symlink_to(base_python())
-    words = [("mash", "dash", "Ctrl-C in its terminal ends it"), ("mash", "mcp", "it ends with")]
+    words = {
+        "mash dash": "(`mash dash`): Ctrl-C in its terminal ends it",
+        "mash mcp": "(`mash mcp`): it ends with",
+        "-m mash_plugin.daemon": "(the daemon of another MASH_HOME): `kill ",
+    }
     running = [
-        subprocess.Popen([python, "-I", "-c", "input()", *names], stdin=subprocess.PIPE)
-        for *names, _ in words
+        subprocess.Popen([python, "-I", "-c", "input()", *name.split()], stdin=subprocess.PIPE)
+        for name in words
     ]
     elsewhere = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
     try:
         told = home.mash("uninstall", "--yes").out
-        for process, (*names, end) in zip(running, words, strict=True):
-            assert f"process {process.pid} (`{' '.join(names)}`): {end}" in told
+        for process, how in zip(running, words.values(), strict=True):
+            assert f"process {process.pid} {how}" in told
             assert process.poll() is None
         assert f"process {elsewhere.pid}" not in told
     finally:
