@@ -97,17 +97,21 @@ class Memory:
     waited: list[float] = field(default_factory=list)
     numbers: Iterator[int] = field(default_factory=lambda: count(1))
 
+    def call_now(self) -> Call:
+        """The call at the moment that the clock shows."""
+        return self.call._replace(now=self.clock.now)
+
     def record(self, request: Json) -> Json:
-        return apply_change(self._now(), validate("record", request))
+        return apply_change(self.call_now(), validate("record", request))
 
     def recall(self, **request: Any) -> Json:
-        return recall_records(self._now(), validate("recall_records", request))
+        return recall_records(self.call_now(), validate("recall_records", request))
 
     def get(self, record_id: str, **request: Any) -> Json:
-        return get_record(self._now(), validate("get_record", {"id": record_id, **request}))
+        return get_record(self.call_now(), validate("get_record", {"id": record_id, **request}))
 
     def pages(self, **request: Any) -> Json:
-        return list_records(self._now(), validate("list_records", request))
+        return list_records(self.call_now(), validate("list_records", request))
 
     def create(self, body: Json, evidence: list[Json], **change: Any) -> Json:
         """Create under an operation ID of its own; the scope is the shop's repository."""
@@ -131,7 +135,7 @@ class Memory:
     def undo(self, expected: Json) -> Json:
         """Bring a hidden record back, as the person does at the terminal."""
         at = {"id": expected["id"], "revision": expected["revision"]}
-        return change_by_hand(self._now(), {"action": "undo", **at})
+        return change_by_hand(self.call_now(), {"action": "undo", **at})
 
     def candidate(self, statement: str, session_id: str = "s-1", **change: Any) -> Json:
         """A candidate decision that rests on the first question of a session."""
@@ -159,6 +163,10 @@ class Memory:
         assert row is not None
         return int(row[0])
 
+    def chat_ids(self) -> set[str]:
+        with self.call.chats.database.reading() as db:
+            return {row[0] for row in db.all("SELECT chat_id FROM chats")}
+
     def set(self, **settings: Any) -> None:
         """Change settings."""
         self.call = self.call._replace(settings=self.call.settings._replace(**settings))
@@ -179,9 +187,6 @@ class Memory:
     def index(self) -> tuple[str, ...]:
         """Index everything; the chats that were rewritten."""
         return self.call.chats.refresh_all(self.clock.now).rewritten
-
-    def _now(self) -> Call:
-        return self.call._replace(now=self.clock.now)
 
 
 @dataclass

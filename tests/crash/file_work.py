@@ -129,7 +129,7 @@ class Importing(Records):
         source.finish()
         self.file = self.folder / "export"
         with a_memory(source.folder, "s") as memory:
-            export_store(memory._now(), str(self.file), Wanted())
+            export_store(memory.call_now(), str(self.file), Wanted())
         self.root.mkdir()
         with a_memory(self.folder):
             pass
@@ -159,7 +159,7 @@ class ImportingRules(Records):
 
     def run(self) -> Iterator[None]:
         with a_memory(self.folder) as memory:
-            take_in_rules(memory._now(), "rules", str(self.file), None)
+            take_in_rules(memory.call_now(), "rules", str(self.file), None)
             yield
 
 
@@ -174,7 +174,7 @@ class Exporting(Workload):
     def run(self) -> Iterator[None]:
         with a_memory(self.folder) as memory:
             try:
-                export_store(memory._now(), str(self.root / "out"), Wanted())
+                export_store(memory.call_now(), str(self.root / "out"), Wanted())
             except InvalidArgument as error:
                 assert "there already" in error.message  # noqa: PT017 - any other is a fault
             yield

@@ -128,7 +128,7 @@ def view(memory: Memory) -> View:
     """Asks what the pages ask, without a daemon."""
 
     def ask(method: str, **request: Any) -> dict[str, Any]:
-        call = memory.call._replace(now=memory.clock.now)
+        call = memory.call_now()
         return VIEWS[method](call, validate(method, request, commands.COMMANDS))
 
     return ask

@@ -281,7 +281,7 @@ def test_the_persons_record_is_hidden_for_a_day_unless_they_ask(memory: Memory, 
     assert refusal(memory.established, "Use Qdrant.", operation_id="saved").code == "forgotten"
     assert refusal(memory.change, "revise", first, body=body(), evidence=SAID).code == "forgotten"
     memory.clock.advance(KEEP_HIDDEN_MS - 1)
-    assert purge_hidden(memory.call._replace(now=memory.clock.now)) == []
+    assert purge_hidden(memory.call_now()) == []
     back = memory.undo(first)
     assert back["record"]["id"] == first["id"]
     assert recalled(memory) == ["Use Qdrant."]
@@ -292,7 +292,7 @@ def test_what_stays_hidden_is_removed_after_a_day(memory: Memory, shop: Shop) ->
     first = memory.established("Use Qdrant.", operation_id="saved")
     memory.change("forget", first)
     memory.clock.advance(KEEP_HIDDEN_MS)
-    assert purge_hidden(memory.call._replace(now=memory.clock.now)) == [first["id"]]
+    assert purge_hidden(memory.call_now()) == [first["id"]]
     assert memory.count_records() == 0
     late = refusal(memory.undo, first)
     assert late.code == "forgotten"

@@ -23,7 +23,6 @@ from mash_plugin.errors import (
     SourceChanged,
     TooLarge,
 )
-from mash_plugin.memory.call import Call
 from mash_plugin.memory.extraction import extract_records, get_extraction_checkpoint
 from mash_plugin.protocol import validate
 from mash_plugin.protocol.results import RESULTS
@@ -44,7 +43,7 @@ def indexed(memory: Memory, shop: Shop) -> None:
 
 def checkpoint(memory: Memory, chat_id: str = CHAT, scope: Json = REPOSITORY) -> Json:
     request = validate("get_extraction_checkpoint", {"chat_id": chat_id, "scope": scope})
-    return get_extraction_checkpoint(now(memory), request)
+    return get_extraction_checkpoint(memory.call_now(), request)
 
 
 def draft(statement: str, quote: str = QUESTION, **fields: Any) -> Json:
@@ -64,11 +63,7 @@ def extract(memory: Memory, *drafts: Json, **request: Any) -> Json:
         "source_fingerprint",
         checkpoint(memory, request["chat_id"], request["scope"])["source_fingerprint"],
     )
-    return extract_records(now(memory), validate("extract_records", request))
-
-
-def now(memory: Memory) -> Call:
-    return memory.call._replace(now=memory.clock.now)
+    return extract_records(memory.call_now(), validate("extract_records", request))
 
 
 def is_untouched(memory: Memory) -> bool:

@@ -7,7 +7,6 @@ import pytest
 from mash_plugin.chats.index import ChatIndex
 from mash_plugin.errors import ChatNotFound, Forgotten, StoreBusy
 from mash_plugin.memory import forget_chat as forgetting
-from mash_plugin.memory.call import Call
 from tests.conftest import CHOICE, QUESTION, SHOP, Json, Memory, Shop
 from tests.support.transcripts import ClaudeTranscript, CodexTranscript
 
@@ -17,21 +16,14 @@ SHOWN = (
 )
 
 
-def call(memory: Memory) -> Call:
-    return memory.call._replace(now=memory.clock.now)
-
-
 def forget(memory: Memory, chat_id: str) -> Json:
-    return forgetting.forget_chat(call(memory), forgetting.find_going(call(memory), chat_id))
+    call = memory.call_now()
+    return forgetting.forget_chat(call, forgetting.find_going(call, chat_id))
 
 
 def preview(memory: Memory, chat_id: str) -> Json:
-    return forgetting.preview(call(memory), forgetting.find_going(call(memory), chat_id))
-
-
-def chat_ids(memory: Memory) -> set[str]:
-    with memory.call.chats.database.reading() as db:
-        return {row[0] for row in db.all("SELECT chat_id FROM chats")}
+    call = memory.call_now()
+    return forgetting.preview(call, forgetting.find_going(call, chat_id))
 
 
 def texts(memory: Memory) -> set[str]:
@@ -111,7 +103,7 @@ def test_a_record_goes_that_cites_the_chat_only_in_a_confirmation(
     assert [r["id"] for r in preview(memory, "claude-code-s-2")["records"]] == [made["id"]]
     forget(memory, "claude-code-s-2")
     assert memory.count_records() == 0
-    assert chat_ids(memory) == {shop.chat}
+    assert memory.chat_ids() == {shop.chat}
 
 
 @pytest.mark.spec("R-178")
@@ -127,7 +119,7 @@ def test_the_preview_tells_what_goes_masked_and_removes_nothing(memory: Memory, 
     assert told["transcripts"] == [str(shop.transcript.path)]
     assert secret not in json.dumps(told)
     assert memory.count_records() == 1
-    assert chat_ids(memory) == {shop.chat}
+    assert memory.chat_ids() == {shop.chat}
 
 
 @pytest.mark.spec("R-179", "R-065")
@@ -173,11 +165,11 @@ def test_a_review_of_the_chat_does_not_bring_its_records_back(memory: Memory, sh
     from mash_plugin.protocol import validate
 
     checked = validate("extract_records", request)
-    extract_records(call(memory), checked)
+    extract_records(memory.call_now(), checked)
     told = forget(memory, shop.chat)
     assert (told["checkpoints"], len(told["records"])) == (1, 1)
     with pytest.raises(Forgotten):
-        extract_records(call(memory), checked)
+        extract_records(memory.call_now(), checked)
     with memory.call.store.reading() as db:
         assert db.one("SELECT count(*) FROM checkpoints") == (0,)
 
@@ -194,7 +186,7 @@ def test_neither_index_nor_hook_nor_citing_call_brings_the_chat_back(
     assert memory.call.chats.refresh_path("claude-code", path, memory.clock.now) is None
     shop.transcript.person("One more thing about Qdrant.")
     memory.index()
-    assert chat_ids(memory) == set()
+    assert memory.chat_ids() == set()
     assert texts(memory) == set()
 
 
@@ -246,12 +238,12 @@ def test_the_chats_of_its_agents_go_too_and_do_not_come_back(memory: Memory, sho
     agents["uuid"] = "6ba7b810-9dad-11d1-80b4-00c04fd430c9"
     (folder / "agent-a1.jsonl").write_text(json.dumps(agents) + "\n", "utf-8")
     memory.index()
-    assert len(chat_ids(memory)) == 2
+    assert len(memory.chat_ids()) == 2
     told = forget(memory, shop.chat)
     assert len(told["chats"]) == 2
     (folder / "agent-a2.jsonl").write_text(json.dumps(agents) + "\n", "utf-8")
     memory.index()
-    assert chat_ids(memory) == set()
+    assert memory.chat_ids() == set()
 
 
 def subagent_of(memory: Memory, parent: CodexTranscript, number: int) -> CodexTranscript:
@@ -275,15 +267,15 @@ def test_agents_of_codex_go_too_and_come_back_with_their_chat(
 ) -> None:
     subagent_of(memory, codex_shop, 1)
     memory.index()
-    before = chat_ids(memory)
+    before = memory.chat_ids()
     assert len(before) == 2
     chat = f"codex-{codex_shop.session_id}"
     assert len(forget(memory, chat)["chats"]) == 2
     later = subagent_of(memory, codex_shop, 2)
     memory.index()
-    assert chat_ids(memory) == set()
-    restored = forgetting.restore_chat(call(memory), chat)
-    assert set(restored["restored"]) == chat_ids(memory) == before | {f"codex-{later.session_id}"}
+    assert memory.chat_ids() == set()
+    restored = forgetting.restore_chat(memory.call_now(), chat)
+    assert set(restored["restored"]) == memory.chat_ids() == before | {f"codex-{later.session_id}"}
 
 
 @pytest.mark.spec("R-178")
@@ -297,7 +289,7 @@ def test_messages_that_a_fork_holds_too_stay_with_it(memory: Memory, shop: Shop)
     told = forget(memory, shop.chat)
     assert (told["messages"], told["kept_messages"]) == (2, 2)
     assert told["kept_with"] == ["claude-code-s-7"]
-    assert chat_ids(memory) == {"claude-code-s-7"}
+    assert memory.chat_ids() == {"claude-code-s-7"}
     assert QUESTION in texts(memory)
     assert CHOICE not in texts(memory)
     told = forget(memory, "claude-code-s-7")
@@ -348,13 +340,13 @@ def test_a_restored_chat_is_indexed_again_and_its_records_stay_gone(
 ) -> None:
     memory.candidate("Use Qdrant.")
     forget(memory, shop.chat)
-    told = forgetting.restore_chat(call(memory), shop.chat)
+    told = forgetting.restore_chat(memory.call_now(), shop.chat)
     assert told["restored"] == [shop.chat]
     assert QUESTION in texts(memory)
     assert memory.count_records() == 0
     assert memory.candidate("Use Qdrant after all.")["revision"] == 1
     with pytest.raises(ChatNotFound, match="not forgotten"):
-        forgetting.restore_chat(call(memory), shop.chat)
+        forgetting.restore_chat(memory.call_now(), shop.chat)
 
 
 @pytest.mark.spec("R-180")
@@ -362,7 +354,7 @@ def test_a_chat_that_was_never_indexed_can_be_kept_out(memory: Memory, shop: Sho
     told = forget(memory, shop.chat)
     assert (told["chats"], told["transcripts"]) == ([], [str(shop.transcript.path)])
     memory.index()
-    assert chat_ids(memory) == set()
+    assert memory.chat_ids() == set()
 
 
 def test_a_second_forget_says_that_it_was_done_before(memory: Memory, shop: Shop) -> None:
@@ -383,9 +375,9 @@ def test_a_removal_that_ended_between_the_two_stores_is_finished_later(
     memory.index()
     monkeypatch.setattr(forgetting, "finish_forgetting", lambda _call: False)
     assert forget(memory, shop.chat)["is_scrubbed"] is False
-    assert chat_ids(memory) == {shop.chat}
+    assert memory.chat_ids() == {shop.chat}
     monkeypatch.undo()
-    assert forgetting.finish_forgetting(call(memory)) is True
+    assert forgetting.finish_forgetting(memory.call_now()) is True
     assert texts(memory) == set()
 
 
@@ -406,7 +398,7 @@ def test_a_chat_goes_whose_transcript_and_index_are_lost(memory: Memory, shop: S
     assert memory.count_records() == 0
     with memory.call.store.reading() as db:
         assert db.all("SELECT * FROM hook_sessions") == []
-    assert forgetting.restore_chat(call(memory), shop.chat)["has_transcript"] is False
+    assert forgetting.restore_chat(memory.call_now(), shop.chat)["has_transcript"] is False
 
 
 def test_an_index_that_cannot_be_written_now_is_cleaned_later(
@@ -423,5 +415,5 @@ def test_an_index_that_cannot_be_written_now_is_cleaned_later(
     assert forget(memory, shop.chat)["is_scrubbed"] is False
     assert asked == [True]
     monkeypatch.undo()
-    assert forgetting.finish_forgetting(call(memory))
+    assert forgetting.finish_forgetting(memory.call_now())
     assert texts(memory) == set()

@@ -25,11 +25,6 @@ def saved(
     return found
 
 
-def chats(memory: Memory) -> set[str]:
-    with memory.call.chats.database.reading() as db:
-        return {row[0] for row in db.all("SELECT chat_id FROM chats")}
-
-
 def records(memory: Memory) -> set[str]:
     return {r["id"] for r in memory.pages(include_inactive=True)["records"]}
 
@@ -42,19 +37,19 @@ def forget(memory: Memory, path: Path | None = None, identity: str | None = None
 def test_a_repository_leaves_with_all_its_clones_and_what_cites_them(
     memory: Memory, saved: dict[str, str], shop: Shop
 ) -> None:
-    before = chats(memory)
+    before = memory.chat_ids()
     seen = preview(memory.call, find_leaving(memory.call, None, SHOP))
-    assert chats(memory) == before
+    assert memory.chat_ids() == before
     assert {r["id"] for r in seen["records"]} == {saved["shop"]}
     done = forget(memory, identity=SHOP)
     assert [done[key] for key in ("chats", "messages", "records")] == [
         seen[key] for key in ("chats", "messages", "records")
     ]
-    assert chats(memory) == {"claude-code-s-9"}
+    assert memory.chat_ids() == {"claude-code-s-9"}
     assert records(memory) == {saved["other"]}
     shop.transcript.person("One more.")
     memory.index()
-    assert chats(memory) == {"claude-code-s-9"}
+    assert memory.chat_ids() == {"claude-code-s-9"}
     assert forgotten_test(memory.call.store)("claude-code", "s-1")
 
 
@@ -66,11 +61,11 @@ def test_a_folder_takes_all_below_it_by_whole_names_and_no_other_clone(
     ClaudeTranscript(memory.claude_root, str(beside), "s-8").person(QUESTION)
     memory.index()
     forget(memory, memory.projects / "w" / "shop")
-    codex = {name for name in chats(memory) if name.startswith("codex-")}
-    assert chats(memory) - codex == {"claude-code-s-8", "claude-code-s-9"}
+    codex = {name for name in memory.chat_ids() if name.startswith("codex-")}
+    assert memory.chat_ids() - codex == {"claude-code-s-8", "claude-code-s-9"}
     assert len(codex) == 1
     forget(memory, memory.projects)
-    assert chats(memory) == set()
+    assert memory.chat_ids() == set()
     assert records(memory) == set()
 
 
@@ -80,7 +75,7 @@ def test_the_chats_of_agents_that_a_chat_started_leave_with_it(
     with memory.call.chats.database.writing() as db:
         db.run("UPDATE chats SET parent_session = 's-1' WHERE session_id = 's-9'")
     forget(memory, memory.projects / "w")
-    assert "claude-code-s-9" not in chats(memory)
+    assert "claude-code-s-9" not in memory.chat_ids()
 
 
 @pytest.mark.spec("R-027")
@@ -95,7 +90,7 @@ def test_chats_alone_leave_where_they_are_not_read_and_records_keep_what_they_ci
     done = drop_chats(memory.call, leaving)
     assert (done["records"], done["is_scrubbed"]) == ([], True)
     memory.index()
-    assert "claude-code-s-1" not in chats(memory)
+    assert "claude-code-s-1" not in memory.chat_ids()
     record = memory.get(saved["shop"])
     assert record["record"]["status"] == "current"
 

@@ -23,9 +23,7 @@ def find(memory: Memory, statement: str, **body: Any) -> Json:
     details = {"kind": "decision", **body.pop("details", {})}
     scope = body.pop("scope", REPOSITORY)
     request = {"scope": scope, "body": {"statement": statement, "details": details, **body}}
-    return find_record_matches(
-        memory.call._replace(now=memory.clock.now), validate("find_record_matches", request)
-    )
+    return find_record_matches(memory.call_now(), validate("find_record_matches", request))
 
 
 def ids(result: Json) -> list[str]:

@@ -39,7 +39,7 @@ def ask(memory: Memory, method: str, **request: Any) -> Json:
         "terminal_change": terminal.change,
         "terminal_withdraw": withdraw_session,
     }[method]
-    call = memory.call._replace(now=memory.clock.now)
+    call = memory.call_now()
     return run(call, validate(method, request, REQUESTS))
 
 

@@ -41,7 +41,7 @@ class Here(Served):
 
     def set_clock(self, now: int) -> None:
         self._memory.clock.now = now
-        purge_hidden(self._memory._now())
+        purge_hidden(self._memory.call_now())
 
     def ask(self, method: str, params: Json) -> Json:
         memory = self._memory
@@ -90,7 +90,7 @@ class Here(Served):
 
 def _recheck(memory: Memory, chat_id: str) -> None:
     """As the daemon does when a transcript turns out to be rewritten."""
-    recheck(memory._now(), [chat_id])
+    recheck(memory.call_now(), [chat_id])
 
 
 def _said(row: Json) -> str:

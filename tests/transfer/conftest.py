@@ -103,7 +103,7 @@ def told(memory: Memory, shop: Shop) -> Json:
 def _review(memory: Memory, chat: str) -> None:
     """Leave a checkpoint: that version of the chat was read, and nothing was found."""
     at = {"chat_id": chat, "scope": {"kind": "chat", "id": chat}}
-    now = memory._now()
+    now = memory.call_now()
     wanted = validate("get_extraction_checkpoint", at)
     fingerprint = get_extraction_checkpoint(now, wanted)["source_fingerprint"]
     request = {"operation_id": "review", **at, "source_fingerprint": fingerprint, "records": []}
@@ -111,11 +111,11 @@ def _review(memory: Memory, chat: str) -> None:
 
 
 def export(memory: Memory, path: Path, **wanted: Any) -> Json:
-    return export_store(memory._now(), str(path), Wanted(**wanted))
+    return export_store(memory.call_now(), str(path), Wanted(**wanted))
 
 
 def take_in(memory: Memory, path: Path, mode: Mode = "export", **options: Any) -> Json:
-    return import_file(memory._now(), str(path), mode, **options)
+    return import_file(memory.call_now(), str(path), mode, **options)
 
 
 def rows_of(memory: Memory) -> dict[str, list[Json]]:

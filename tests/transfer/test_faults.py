@@ -127,9 +127,9 @@ def test_an_export_that_is_broken_off_leaves_no_file(
     folder.mkdir()
     meter = ShortMeter(5)
     with pytest.raises(InvalidState):
-        export_store(memory._now(), str(folder / "export"), Wanted(), meter)
+        export_store(memory.call_now(), str(folder / "export"), Wanted(), meter)
     assert list(folder.iterdir()) == []
     whole = Meter()
-    export_store(memory._now(), str(folder / "export"), Wanted(), whole)
+    export_store(memory.call_now(), str(folder / "export"), Wanted(), whole)
     told_of = whole.as_json()
     assert told_of["done"] == told_of["total"] > 0

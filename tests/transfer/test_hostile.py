@@ -419,7 +419,7 @@ def test_an_export_never_writes_a_line_that_no_import_reads(
 ) -> None:
     monkeypatch.setattr(lines, "LINE_BYTES", 300)
     with pytest.raises(TooLarge, match="takes"):
-        write_export(memory._now(), str(tmp_path / "out"), Wanted())
+        write_export(memory.call_now(), str(tmp_path / "out"), Wanted())
     assert not (tmp_path / "out").exists()
 
 
@@ -433,7 +433,7 @@ def test_a_record_about_a_forgotten_chat_stays_out_whatever_it_cites(
             evidence["chat_id"] = "codex-other"
 
     moved = edited(file, tmp_path / "moved", lambda found: signed(found, about))
-    forget_chat(memory._now(), find_going(memory._now(), "claude-code-s-1"))
+    forget_chat(memory.call_now(), find_going(memory.call_now(), "claude-code-s-1"))
     before = rows_of(memory)
     assert take_in(memory, moved)["counts"]["forgotten_records"] == 5
     assert rows_of(memory)["records"] == before["records"] == []

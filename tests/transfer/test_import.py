@@ -209,7 +209,7 @@ def test_what_was_forgotten_of_an_import_does_not_come_back_with_a_later_file(
 def test_a_forgotten_chat_stays_out_with_all_that_cites_it(
     memory: Memory, told: Json, file: Path
 ) -> None:
-    forget_chat(memory._now(), find_going(memory._now(), "claude-code-s-1"))
+    forget_chat(memory.call_now(), find_going(memory.call_now(), "claude-code-s-1"))
     counts = take_in(memory, file)["counts"]
     assert (counts["records"], counts["chats"]) == (0, 0)
     assert (counts["forgotten_records"], counts["forgotten_chats"]) == (5, 1)
@@ -221,7 +221,7 @@ def test_a_forgotten_chat_stays_out_with_all_that_cites_it(
 def test_what_the_source_forgot_the_restored_store_has_forgotten(
     memory: Memory, told: Json, other: Memory, shop: Shop, tmp_path: Path
 ) -> None:
-    forget_chat(memory._now(), find_going(memory._now(), "claude-code-s-1"))
+    forget_chat(memory.call_now(), find_going(memory.call_now(), "claude-code-s-1"))
     export(memory, tmp_path / "out")
     take_in(other, tmp_path / "out", "identity")
     os.renames(memory.claude_root, other.claude_root.parent / "moved")

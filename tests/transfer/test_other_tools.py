@@ -40,7 +40,7 @@ def folder(memory: Memory, shop: Shop) -> Path:
 
 
 def bring(memory: Memory, source: str, path: Path, scope: Scope | None = None, **more: Any) -> Json:
-    return take_in(memory._now(), source, str(path), scope, **more)
+    return take_in(memory.call_now(), source, str(path), scope, **more)
 
 
 def statements(memory: Memory) -> list[str]:
@@ -91,13 +91,13 @@ def test_a_preview_saves_nothing(memory: Memory, rules: Path) -> None:
 
 def test_an_import_is_taken_back_as_if_it_had_never_been(memory: Memory, rules: Path) -> None:
     done = bring(memory, "rules", rules)
-    assert take_back(memory._now(), done["import_id"])["removed"] == 5
+    assert take_back(memory.call_now(), done["import_id"])["removed"] == 5
     found = rows_of(memory)
     assert found["records"] == found["receipts"] == found["record_tombstones"] == []
     assert chats_of(memory) == []
     assert len(bring(memory, "rules", rules)["records"]) == 5
     with pytest.raises(NotFound):
-        take_back(memory._now(), done["import_id"])
+        take_back(memory.call_now(), done["import_id"])
 
 
 def test_what_the_person_has_changed_stays(memory: Memory, rules: Path) -> None:
@@ -109,7 +109,7 @@ def test_what_the_person_has_changed_stays(memory: Memory, rules: Path) -> None:
         "details": {"kind": "preference", "state": "active"},
     }
     memory.change("revise", {"id": first, "revision": 1}, body=body, evidence=evidence)
-    undone = take_back(memory._now(), done["import_id"])
+    undone = take_back(memory.call_now(), done["import_id"])
     assert (undone["removed"], undone["kept"]) == (4, [first])
     assert len(chats_of(memory)) == 1
 
@@ -141,7 +141,7 @@ def test_what_was_forgotten_does_not_come_back(memory: Memory, rules: Path) -> N
 @pytest.mark.spec("R-178", "R-179")
 def test_its_chat_can_be_forgotten_with_all_that_came(memory: Memory, rules: Path) -> None:
     done = bring(memory, "rules", rules)
-    forget_chat(memory._now(), find_going(memory._now(), done["chat_id"]))
+    forget_chat(memory.call_now(), find_going(memory.call_now(), done["chat_id"]))
     assert (rows_of(memory)["records"], chats_of(memory)) == ([], [])
     with memory.call.store.writing() as db:
         db.run("DELETE FROM imports")
@@ -289,5 +289,5 @@ def test_an_import_can_be_taken_back_after_the_store_has_moved(
     with a_memory(tmp_path / "new") as new:
         take_in_export(new, tmp_path / "out", "identity")
         assert bring(new, "rules", rules)["already"]["import_id"] == done["import_id"]
-        assert take_back(new._now(), done["import_id"])["removed"] == 5
+        assert take_back(new.call_now(), done["import_id"])["removed"] == 5
         assert rows_of(new)["records"] == rows_of(new)["receipts"] == []
