@@ -94,7 +94,10 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     ),
     "mcp": (("mash mcp", "what the agents' settings start"),),
     "statusline": (("mash statusline", "the command for Claude Code's `statusLine`"),),
-    "rebind": (("mash rebind ~/old/shop ~/work/shop", "after the folder was moved"),),
+    "rebind": (
+        ("mash rebind ~/old/shop ~/work/shop", "after the folder was moved"),
+        ("mash rebind ~/work/shop", "after it got a remote"),
+    ),
     "capture-session": (
         (
             "mash capture-session --agent deskbot --session-id chat-12 \\\n"

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from shlex import quote
 
+from mash_plugin.chats.project import project_of
 from mash_plugin.doctor.finding import Finding, Repair
 from mash_plugin.doctor.machine import Machine
 from mash_plugin.errors import MashError
@@ -42,14 +43,11 @@ def _orphan(machine: Machine, path: str, count: int, taken: set[str]) -> Finding
         why = f"if it moved to {new}, its records follow"
         line = f"mash rebind {quote(path)} {quote(new)}"
         question = f"Move {counted(count, 'record')} from {path} to {new}?"
-        return Finding(
-            "scope-orphaned",
-            "warning",
-            text,
-            why,
-            line,
-            Repair(lambda: _rebind(machine, path, new), question),
-        )
+        project = project_of(new)
+        # Records of a repository may be published: the command alone asks for that.
+        is_safe = project is None or project.identity is None
+        repair = Repair(lambda: _rebind(machine, path, new), question) if is_safe else None
+        return Finding("scope-orphaned", "warning", text, why, line, repair)
     why = "if the project moved, its records can follow; else they stay for when it is back"
     if found:
         why += f"; it may be {', '.join(found[:3])}"

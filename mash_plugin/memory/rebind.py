@@ -1,8 +1,12 @@
-"""Let the records of a moved project follow it: told first, then done in one transaction."""
+"""Let the records of a folder follow its project: told first, then done in one transaction.
+
+A project that has a remote by now has them for every clone (R-042).
+"""
 
 import os
 from typing import Any, NamedTuple
 
+from mash_plugin.chats.project import project_of
 from mash_plugin.compact_json import compact_json
 from mash_plugin.digest import sha256_of
 from mash_plugin.errors import InvalidArgument, NotFound, RevisionConflict
@@ -21,7 +25,7 @@ class _Move(NamedTuple):
     """One folder's records on their way."""
 
     old: str
-    new: str
+    scope: Scope
     record_ids: tuple[str, ...]
     there: int
     """How many records the new place has already."""
@@ -30,15 +34,13 @@ class _Move(NamedTuple):
 def rebind(call: Call, request: Json) -> Json:
     """Move the records of a folder, and of those in it, to another; without `digest` only tell.
 
-    The same with the two exchanged takes it back, where the new place had none of its own.
-    Raises InvalidArgument, NotFound, or RevisionConflict when something changed since it was
-    told.
+    The same with the two exchanged takes it back, where the new place is a folder and had none of
+    its own. Raises InvalidArgument, NotFound, or RevisionConflict when something changed since it
+    was told.
     """
     old, new = request["old"], real_folder(request["new"])
     if "/" in (old, new):
         raise InvalidArgument("/ is never a project; name the folder of one.")
-    if old == new:
-        raise InvalidArgument(f"{old} is the new place too; nothing is to be moved.")
     if "digest" not in request:
         with call.store.reading() as db:
             return _told(db, old, new, _moves(db, old, new), done=False)
@@ -63,10 +65,26 @@ def _moves(db: Connection, old: str, new: str) -> list[_Move]:
         )
     moves = []
     for path in found:
-        target = new + path[len(old) :]
-        there = len(ids_at(db, target)) if target not in found else 0
-        moves.append(_Move(path, target, tuple(ids_at(db, path)), there))
+        scope = _scope_of(new + path[len(old) :])
+        if scope == Scope("local_project", path):
+            continue
+        is_moving = scope.kind == "local_project" and scope.value in found
+        there = 0 if is_moving else len(ids_at(db, scope))
+        record_ids = ids_at(db, Scope("local_project", path))
+        moves.append(_Move(path, scope, tuple(record_ids), there))
+    if not moves:
+        raise InvalidArgument(
+            f"{old} is the new place too, and has no remote: nothing is to be moved."
+        )
     return moves
+
+
+def _scope_of(folder: str) -> Scope:
+    """Where the memory of a folder lies now."""
+    project = project_of(folder) if os.path.isdir(folder) else None
+    if project is not None and project.identity is not None:
+        return Scope("repository", project.identity)
+    return Scope("local_project", folder)
 
 
 def _told(db: Connection, old: str, new: str, moves: list[_Move], *, done: bool) -> Json:
@@ -78,7 +96,8 @@ def _told(db: Connection, old: str, new: str, moves: list[_Move], *, done: bool)
         "scopes": [
             {
                 "from": move.old,
-                "to": move.new,
+                "to": move.scope.value,
+                "kind": move.scope.kind,
                 "records": len(move.record_ids),
                 "there": move.there,
             }
@@ -93,24 +112,24 @@ def _told(db: Connection, old: str, new: str, moves: list[_Move], *, done: bool)
 
 def _same(db: Connection, move: _Move) -> int:
     """How many would say what a record of the new place says already; both are kept."""
-    scope, number = Scope("local_project", move.new), 0
+    number = 0
     for record_id in move.record_ids:
         head = get_head(db, record_id)
         revision = load_head(db, head) if head is not None else None
         if head is None or revision is None:
             continue
-        same = find_live(db, head.owner, scope, interpretation_hash(scope, revision.body))
+        meaning = interpretation_hash(move.scope, revision.body)
+        same = find_live(db, head.owner, move.scope, meaning)
         number += same is not None
     return number
 
 
 def _do(db: Connection, move: _Move) -> None:
-    scope = Scope("local_project", move.new)
     for record_id in move.record_ids:
         head = get_head(db, record_id)
         if head is None:
             continue
         revision = load_head(db, head)
-        same = interpretation_hash(scope, revision.body) if revision else None
-        move_record(db, head, move.new, same)
-    move_checkpoints(db, move.old, move.new)
+        same = interpretation_hash(move.scope, revision.body) if revision else None
+        move_record(db, head, move.scope, same)
+    move_checkpoints(db, move.old, move.scope)

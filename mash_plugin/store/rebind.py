@@ -1,5 +1,6 @@
-"""Give records another folder as their scope; their history and its checksums come along."""
+"""Give the records of a folder another scope; their history and its checksums come along."""
 
+from mash_plugin.records.model import Scope
 from mash_plugin.store.queries import load
 from mash_plugin.store.records import Head, list_revisions, load_revision
 from mash_plugin.store.revision_rows import checksum_of, revision_row
@@ -13,24 +14,26 @@ def scopes_below(db: Connection, path: str) -> dict[str, int]:
     return {str(value): int(count) for value, count in db.all(_SQL.list_scopes, {"path": path})}
 
 
-def ids_at(db: Connection, path: str) -> list[str]:
-    """The records of exactly this folder."""
-    return [str(record_id) for (record_id,) in db.all(_SQL.list_ids, {"path": path})]
+def ids_at(db: Connection, scope: Scope) -> list[str]:
+    """The records of exactly this place."""
+    return [str(record_id) for (record_id,) in db.all(_SQL.list_ids, scope._asdict())]
 
 
-def move_record(db: Connection, head: Head, path: str, interpretation_hash: bytes | None) -> None:
+def move_record(
+    db: Connection, head: Head, scope: Scope, interpretation_hash: bytes | None
+) -> None:
     """Move one record with all its revisions; a damaged one stays damaged, for all to see."""
-    place = head._replace(scope_value=path).place
+    place = head._replace(scope_kind=scope.kind, scope_value=scope.value).place
     for number in list_revisions(db, head.id, None, head.revision):
         revision = load_revision(db, head, number)
         if revision is not None:
             checksum = checksum_of(place, revision_row(revision), revision.evidence)
             key = {"record_id": head.id, "revision": number, "checksum": checksum}
             db.run(_SQL.set_checksum, key)
-    moved = {"record_id": head.id, "path": path, "interpretation_hash": interpretation_hash}
-    db.run(_SQL.move_record, moved)
+    moved = {"record_id": head.id, "interpretation_hash": interpretation_hash}
+    db.run(_SQL.move_record, moved | scope._asdict())
 
 
-def move_checkpoints(db: Connection, old: str, new: str) -> None:
+def move_checkpoints(db: Connection, old: str, scope: Scope) -> None:
     """What was reviewed for the folder counts for its new place."""
-    db.run(_SQL.move_checkpoints, {"old": old, "new": new})
+    db.run(_SQL.move_checkpoints, {"old": old} | scope._asdict())

@@ -1,11 +1,13 @@
 """`mash rebind` shows what moves, asks, and tells how it is taken back."""
 
 import json
+import shutil
 
 from tests.cli.test_chats_commands import write_chat
 from tests.doctor.test_projects import recalled, save_in
 from tests.setup.terminals import at_terminal
 from tests.support.homes import Home
+from tests.support.transcripts import write_repository
 
 WORDS = "We render invoices with Typst from now on, that's decided."
 
@@ -37,6 +39,27 @@ def test_it_shows_asks_moves_and_can_be_taken_back(fresh: Home) -> None:
     assert f"`mash rebind {old} '{new}'` takes it back" in back.out
     assert recalled(fresh, new) == []
     assert len(recalled(fresh, old)) == 1
+
+
+def test_a_folder_that_got_a_remote_gives_its_records_to_every_clone(fresh: Home) -> None:
+    shop = fresh.root / "work/shop"
+    write_repository(shop, None)
+    write_chat(fresh, shop, WORDS)
+    fresh.mash("init", "--yes", "--no-agents")
+    save_in(fresh, shop)
+    shutil.rmtree(shop)
+    write_repository(shop, "git@github.com:acme/shop.git")
+    everywhere = {"scope": {"kind": "repository", "identity": "github.com/acme/shop"}}
+    assert fresh.call("recall_records", everywhere)["records"] == []
+    line = ["mash", "rebind", str(shop)]
+    done = fresh.run(*line, "--yes", env={"CLAUDE_CODE_SESSION_ID": "s-1"})
+    assert (done.code, "an agent's session" in " ".join(done.err.split())) == (2, True)
+    code, shown = at_terminal(line, fresh.environment, fresh.home, ["y\n"])
+    assert code == 0, shown
+    assert "No command takes it back" in " ".join(shown.split())
+    assert "Move 1 record to github.com/acme/shop?" in " ".join(shown.split())
+    (record,) = fresh.call("recall_records", everywhere)["records"]
+    assert record["statement"] == WORDS
 
 
 def test_a_folder_without_records_is_one_line(home: Home) -> None:

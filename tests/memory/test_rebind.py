@@ -11,10 +11,12 @@ from mash_plugin.protocol import validate
 from mash_plugin.protocol.commands import COMMANDS
 from mash_plugin.records.duplicates import interpretation_hash
 from mash_plugin.records.model import Body, Evidence, Revision, Scope
+from mash_plugin.store import publication
 from mash_plugin.store.changes import add_link, add_revision, insert_record
 from mash_plugin.store.operations import identity_of
 from mash_plugin.store.records import find_live, get_head, load_head, load_revision
 from tests.conftest import NOW, Json, Memory
+from tests.support.transcripts import write_repository
 
 TABLES = ("records", "revisions", "evidence", "confirmations", "links", "checkpoints")
 
@@ -205,6 +207,47 @@ def test_a_folder_without_records_and_the_same_place_are_refused(memory: Memory)
     for old, new in (("/old", "/"), ("/", "/old")):
         with pytest.raises(InvalidArgument, match="never a project"):
             asked(memory, old, new)
+
+
+def test_a_folder_that_got_a_remote_gives_its_records_to_the_repository(
+    memory: Memory, tmp_path: Path
+) -> None:
+    root = write_repository(tmp_path / "app", "git@github.com:acme/app.git")
+    (root / "sub").mkdir()
+    plant(memory, "a", str(root), "First.", "Second.")
+    plant(memory, "b", str(root / "sub"))
+    with memory.call.store.writing() as db:
+        publication.join(db, publication.Membership("g1"))
+        db.run("DELETE FROM publication")
+        owner = identity_of(db).owner
+        db.run(
+            "INSERT INTO checkpoints VALUES (:owner, 'c', 'local_project', :path, 'f', 2, :now)",
+            {"owner": owner, "path": str(root), "now": NOW},
+        )
+    told = asked(memory, root, root)
+    assert {(one["to"], one["kind"]) for one in told["scopes"]} == {
+        ("github.com/acme/app", "repository")
+    }
+    moved(memory, root, root)
+    app = Scope("repository", "github.com/acme/app")
+    with memory.call.store.reading() as db:
+        for record_id in ("a", "b"):
+            head = get_head(db, record_id)
+            assert head is not None
+            assert head.scope == app
+            newest = load_head(db, head)
+            assert newest is not None
+            same = interpretation_hash(app, newest.body)
+            assert find_live(db, head.owner, app, same) == head
+        history = get_head(db, "a")
+        assert history is not None
+        assert load_revision(db, history, 1) == revision(1, "First.")
+        assert db.all("SELECT scope_kind, scope_value FROM checkpoints") == [tuple(app)]
+        # What waits for the group: moving makes no revision, but what it may publish changed.
+        waiting = db.all("SELECT record_id FROM publication ORDER BY record_id")
+        assert waiting == [("a",), ("b",)]
+    with pytest.raises(NotFound):
+        asked(memory, root, root)
 
 
 def test_no_other_column_of_a_revision_can_be_changed(memory: Memory) -> None:

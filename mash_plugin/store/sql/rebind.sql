@@ -9,11 +9,11 @@ GROUP BY scope_value ORDER BY scope_value;
 
 -- name: list_ids
 SELECT record_id FROM records
-WHERE scope_kind = 'local_project' AND scope_value = :path ORDER BY record_id;
+WHERE scope_kind = :kind AND scope_value = :value ORDER BY record_id;
 
 -- name: move_record
-UPDATE records SET scope_value = :path, interpretation_hash = coalesce(:interpretation_hash,
-  interpretation_hash)
+UPDATE records SET scope_kind = :kind, scope_value = :value,
+  interpretation_hash = coalesce(:interpretation_hash, interpretation_hash)
 WHERE record_id = :record_id;
 
 -- name: set_checksum
@@ -21,5 +21,5 @@ UPDATE revisions SET checksum = :checksum WHERE record_id = :record_id AND revis
 
 -- name: move_checkpoints
 -- Of two reviews of one chat the moved one counts.
-UPDATE OR REPLACE checkpoints SET scope_value = :new
+UPDATE OR REPLACE checkpoints SET scope_kind = :kind, scope_value = :value
 WHERE scope_kind = 'local_project' AND scope_value = :old;
