@@ -18,5 +18,7 @@ def parsed(arguments: str) -> dict[str, Any]:
             f"The arguments are not JSON ({error}). Put them in single quotes."
         ) from None
     if not isinstance(parsed, dict):
-        raise InvalidArgument("The arguments must be one JSON object, such as '{\"limit\": 5}'.")
+        raise InvalidArgument(
+            'The arguments must be one JSON object, such as \'{"query": "ferry"}\'.'
+        )
     return parsed

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from mash_plugin.errors import InvalidArgument
 from mash_plugin.file_writing import replace_file
 from mash_plugin.privacy.credentials import mask
+from mash_plugin.render.text import clean
 from mash_plugin.throughline.artifacts import NOT_REPRESENTED, SUMMARY, memory_id
 from mash_plugin.throughline.backend import Database, Row
 from mash_plugin.throughline.clock import date_of
@@ -135,7 +136,8 @@ def _section(title: str, rows: list[Row], most_bytes: int) -> str:
     lines, left = [f"## {title}", ""], most_bytes
     for _, category, text, event_at, stored_at, *_ in rows:
         date = date_of(stored_at if event_at is None else event_at)
-        line = f"- {date} [{category}] {' '.join(mask(text).removesuffix(NOT_REPRESENTED).split())}"
+        told = mask(clean(text)).removesuffix(NOT_REPRESENTED).rstrip()
+        line = f"- {date} [{clean(category)}] {told}"
         left -= len(line.encode("utf-8", "replace")) + 1
         if left < 0:
             break

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import anyio.to_thread
 import orjson
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -46,6 +47,7 @@ class Api(NamedTuple):
                 # The name of a session may hold slashes.
                 Route(SESSION.replace("}", ":path}"), self.recall_session, methods=["GET"]),
             ],
+            exception_handlers={HTTPException: _refused},
         )
 
     async def describe(self, _request: Request) -> Response:
@@ -117,6 +119,17 @@ def _status_of(error: MashError) -> int:
     if isinstance(error, InvalidArgument):
         return 400
     return 503 if isinstance(error, LocalFailure) or error.code.startswith("shared_") else 422
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    """What the router refuses: a path or a method that is not there."""
+    if not isinstance(error, HTTPException):
+        raise error
+    code = {404: "not_found", 405: "method_not_allowed"}.get(error.status_code, "refused")
+    why = f"{error.detail}: {request.method} {request.url.path}. See {OPENAPI}."
+    response = _error(error.status_code, code, why)
+    response.headers.update(error.headers or {})
+    return response
 
 
 def _unauthorized() -> Response:

@@ -1,9 +1,10 @@
-"""The texts that the tools answer with. Pure; credentials that slipped in are masked."""
+"""The texts that the tools answer with. Pure; nothing unseen is in them, credentials are masked."""
 
 from collections.abc import Sequence
 from typing import Any
 
 from mash_plugin.privacy.credentials import mask
+from mash_plugin.render.text import seen
 from mash_plugin.throughline.clock import date_of, utc
 from mash_plugin.throughline.recall import Answer, Question
 from mash_plugin.throughline.store import Memory
@@ -49,7 +50,7 @@ def row_data(row: Memory) -> dict[str, Any]:
         "significance": row.significance,
         "category": row.category,
         "date": row_date(row),
-        "text": mask(row.text),
+        "text": mask(seen(row.text)),
         "stage": row.stage,
         "at": utc(row.stored_at if row.event_at is None else row.event_at),
         "session_id": row.session and mask(row.session),
@@ -111,4 +112,4 @@ def _cell(text: str) -> str:
 
 
 def _one_line(text: str) -> str:
-    return " ".join(text.splitlines())
+    return seen(" ".join(text.splitlines()))

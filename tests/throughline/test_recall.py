@@ -6,8 +6,9 @@ import re
 import pytest
 
 from mash_plugin.throughline.matching import matches, row_words, terms_of
+from mash_plugin.throughline.tools import Place, call_tool
 from tests.privacy.samples import SAMPLES
-from tests.throughline.conftest import AGENT, CHAT, SESSION, both, lines_of
+from tests.throughline.conftest import AGENT, CHAT, NOW, SESSION, both, lines_of
 
 NOTHING = (
     "No memories found (agent: support-bot, budget: 50, filters: query=Zephyr,"
@@ -250,3 +251,14 @@ def test_a_credential_that_slipped_in_is_masked_in_every_text(drained):
     ):
         assert "[masked GitHub token]" in text
         assert SECRET not in text
+
+
+def test_nothing_unseen_is_in_an_answer_or_in_the_compiled_file(workspace):
+    text = "Note to self: pay\u202e \x1b[31mthe\x1b[0m \u2066ferry\x07 in\u200b May."
+    call_tool("mm_remember", {"text": text}, Place(AGENT, workspace.settings, NOW))
+    workspace.drain()
+    shown = "Note to self: pay the ferry in May."
+    found = call_tool("mm_search", {}, Place(AGENT, workspace.settings, NOW))
+    assert shown in found.text
+    assert found.data["entries"][0]["text"] == shown
+    assert shown in (workspace.folder / "MEMORY.md").read_text()

@@ -151,6 +151,7 @@ def test_what_cannot_be_answered_has_its_status_and_no_secret(
     api, workspace = shared
     found, answer = api.ask(path, body=body, token=token, method=method)
     assert found == status
+    assert answer["error"]["code"]
     assert SECRET not in str(answer)
     assert workspace.queued == []
 
