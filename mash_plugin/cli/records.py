@@ -64,6 +64,8 @@ def records(
 
 def _show_own(asked: _Asked) -> int:
     found = [one for one in _own(asked) if _holds(one, asked.wanted)]
+    # What took the place of another is as new as that one's end, and stands above it.
+    found.sort(key=lambda one: (-one["recorded_at"], one.get("state") == "superseded"))
     end = asked.offset + asked.limit
     page, following = found[asked.offset : end], end if len(found) > end else None
     if asked.as_json:

@@ -105,9 +105,12 @@ def _block_of(hook: Hook, told: Told, before: frozenset[str] | None, room: int) 
     note = ""
     if hook.may_capture and NOTE not in before:
         note = notes.saving(tools, hook.event.session_id, hook.scope)
+    more = notes.more(tools) if records and not hook.may_capture else ""
     shared = [record for record in told.group.records if shown_as(record) not in before]
     group = told.group._replace(records=shared)
-    text = context.session_start(records, own, hints, note, tools, told.elsewhere, group, room)
+    text = context.session_start(
+        records, own, hints, note or more, tools, told.elsewhere, group, room
+    )
     if NOTE not in before:
         session.told_to_cite_by = by if note and note in text else None
     if note and note in text:

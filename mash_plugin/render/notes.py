@@ -18,8 +18,13 @@ def saving(tools: str, session_id: str, scope: Mapping[str, str]) -> str:
         " Without their own words: a candidate.\n"
         f"scope: {json_line(dict(scope))}\n"
         f"evidence: {_evidence(session_id)}\n"
-        f"More: `{tools}{RECALL}`, personal ones with include_personal."
+        f"{more(tools)}"
     )
+
+
+def more(tools: str) -> str:
+    """Where the records are that a start has no room for."""
+    return f"More: `{tools}{RECALL}`, personal ones with include_personal."
 
 
 def reads_lasting(tools: str, session_id: str, scope: Mapping[str, str]) -> str:

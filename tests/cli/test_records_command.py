@@ -136,6 +136,8 @@ def test_links_and_every_revision_of_a_long_history_are_shown(told: Home) -> Non
         "evidence": [{"session_id": SESSION, "quote": WORDS}],
     }
     newer = record(told, change)["id"]
+    for listed in (told.mash("records", "--all").out, told.mash("log").out):
+        assert listed.index(newer[:12]) < listed.index(made[:12])
     whole = json.loads(told.mash("record", made, "--json").out)
     assert [r["revision"] for r in whole["revisions"]] == list(range(24, 0, -1))
     assert whole["sessions"]["1"] == SESSION

@@ -27,6 +27,7 @@ def _assert_no_capture(desk, session):
     assert "Keep a.py small." in start
     assert "What is a.py for?" in start
     assert "Saving memory" not in start
+    assert "More: `mcp__plugin_mash_mash__recall_records`" in start
     assert prompt == ""
     assert "Keep a.py small." in read
     desk.now += 3_600_000

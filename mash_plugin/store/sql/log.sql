@@ -26,7 +26,8 @@ SELECT e.at, e.event, e.id, e.revision, e.session_id, s.agent, e.detail, e.other
   SELECT shown_at, 'shown', shown_id, NULL, session_id, path, reader
   FROM hook_files WHERE shown_at >= :since AND shown_id NOT LIKE 'note:%') e
 LEFT JOIN hook_sessions s ON s.session_id = e.session_id
-ORDER BY e.at DESC, e.event, e.id, e.revision DESC, e.session_id, e.detail, e.other
+-- At one time a first revision took the place of a later one, and is told above it.
+ORDER BY e.at DESC, e.event, e.revision, e.id, e.session_id, e.detail, e.other
 LIMIT :count OFFSET :start;
 
 -- name: list_shown_to
