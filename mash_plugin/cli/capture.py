@@ -78,6 +78,13 @@ def quiet(command: Callable[..., Any]) -> Callable[..., Any]:
     )(command)
 
 
+def as_json(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The option for programs that read what was done."""
+    return click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")(
+        command
+    )
+
+
 def agent_option(
     help_text: str, callback: Callable[..., str] = check_name
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -124,6 +131,7 @@ def agent_option(
     " private, over 1,000 characters), and what else was left out.",
 )
 @quiet
+@as_json
 @places
 def capture_session(
     agent: str,
@@ -134,6 +142,7 @@ def capture_session(
     plain: str | None,
     verbose: bool,
     quiet: bool,
+    as_json: bool,
     config_dir: str,
     workspace: str | None,
 ) -> int:
@@ -162,6 +171,9 @@ def capture_session(
     is_new = not os.path.isdir(settings.workspace)
     with _opened(plain or transcript or "") as file:
         captured = take(source, file, settings.workspace, now, settings.backend)
+    if as_json:
+        print_json(captured.data())
+        quiet = True
     _tell(captured, quiet=quiet, verbose=verbose)
     if is_new and captured.queued:
         click.echo(
@@ -182,6 +194,13 @@ def _tell(captured: "Captured", *, quiet: bool, verbose: bool) -> None:
     if verbose:
         for said in (f"{captured.dropped} key line(s) dropped", *captured.details):
             click.echo(said, err=True)
+
+
+def print_json(body: dict[str, Any]) -> None:
+    """A result on one line, without any credential."""
+    import orjson
+
+    click.echo(masked(orjson.dumps(body).decode()))
 
 
 def masked(text: str) -> str:

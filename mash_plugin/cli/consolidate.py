@@ -5,7 +5,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mash_plugin.cli.capture import agent_option, masked, places, quiet, settings_of
+from mash_plugin.cli.capture import (
+    agent_option,
+    as_json,
+    masked,
+    places,
+    print_json,
+    quiet,
+    settings_of,
+)
 from mash_plugin.errors import InvalidArgument
 
 if TYPE_CHECKING:
@@ -28,12 +36,14 @@ class WithSettings(click.Command):
 @click.option("--drain-only", is_flag=True, help="Only move what is queued into the store.")
 @click.option("--promote-only", is_flag=True, help="Only copy what matters, and expire; nightly.")
 @quiet
+@as_json
 @places
 def consolidate(
     agent: str,
     drain_only: bool,
     promote_only: bool,
     quiet: bool,
+    as_json: bool,
     config_dir: str,
     workspace: str | None,
 ) -> int:
@@ -52,27 +62,33 @@ def consolidate(
         )
     from mash_plugin.throughline.clock import now_ms
 
-    now = now_ms(os.environ)
-    failed = 0 if promote_only else _drain(settings, agent, now, quiet=quiet)
+    now, silent = now_ms(os.environ), quiet or as_json
+    done: dict[str, int] = {}
+    if not promote_only:
+        done |= _drain(settings, agent, now, quiet=quiet, silent=silent)
     if not drain_only:
-        _promote(settings, agent, now, quiet=quiet)
-    return 1 if failed else 0
+        done |= _promote(settings, agent, now, silent=silent)
+    if as_json:
+        print_json(done)
+    return 1 if done.get("failed") else 0
 
 
-def _drain(settings: "Settings", agent: str, now: int, *, quiet: bool) -> int:
-    """Store what is queued, and tell of it; how many entries could not be stored."""
+def _drain(
+    settings: "Settings", agent: str, now: int, *, quiet: bool, silent: bool
+) -> dict[str, int]:
+    """Store what is queued, and tell of it; the artifacts counted."""
     from mash_plugin.throughline.drain import drain
     from mash_plugin.throughline.settings import forgotten_backend
 
     drained = drain(settings, agent, now)
-    if not quiet:
+    if not silent:
         click.echo(str(drained))
     unsaid = forgotten_backend(settings) if drained.drained else ""
     is_idle = not (drained.drained or drained.known or drained.failed)
     others = _others(settings.workspace, agent, now, quiet=quiet) if is_idle else ""
     for said in filter(None, (*drained.faults, drained.note, unsaid, others)):
         click.echo(masked(said), err=True)
-    return drained.failed
+    return {"drained": drained.drained, "known": drained.known, "failed": drained.failed}
 
 
 def _others(workspace: str, agent: str, now: int, *, quiet: bool) -> str:
@@ -86,15 +102,16 @@ def _others(workspace: str, agent: str, now: int, *, quiet: bool) -> str:
     return f"Nothing is queued for {agent}, but captures wait here of {told}. Is the name right?"
 
 
-def _promote(settings: "Settings", agent: str, now: int, *, quiet: bool) -> None:
-    """Copy what matters, let the rest expire, and tell of it."""
+def _promote(settings: "Settings", agent: str, now: int, *, silent: bool) -> dict[str, int]:
+    """Copy what matters, let the rest expire, and tell of it; the memories counted."""
     from mash_plugin.throughline.promote import promote
 
     try:
         promoted = promote(settings, agent, now)
     except InvalidArgument as error:
         raise click.UsageError(error.message) from None
-    if not quiet:
+    if not silent:
         click.echo(str(promoted))
     if promoted.note:
         click.echo(masked(promoted.note), err=True)
+    return {"promoted": promoted.copied, "expired": promoted.expired}

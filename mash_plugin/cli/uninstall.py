@@ -24,7 +24,7 @@ from mash_plugin.cli.removal import (
 )
 from mash_plugin.cli.stopping import free_store
 from mash_plugin.cli.telling import tell
-from mash_plugin.config import read_settings
+from mash_plugin.config import read_settings, read_tables
 from mash_plugin.errors import MashError
 from mash_plugin.paths import Paths, find_paths
 
@@ -50,6 +50,7 @@ def uninstall(data: bool, dry_run: bool, yes: bool) -> int:
         _tell_plan(paths, agents, data=data)
     if data:
         _tell_published(paths)
+        _tell_workspace(paths)
     if dry_run:
         tell("Nothing was changed.")
         return 0
@@ -126,6 +127,18 @@ def _tell_published(paths: Paths) -> None:
         tell(
             "What this machine published to its group stays there: to withdraw it, run"
             " `mash group leave` before, or ask whoever runs the group."
+        )
+
+
+def _tell_workspace(paths: Paths) -> None:
+    """Name the memory of Throughline, which lies in a folder that the person chose."""
+    tables, _ = read_tables(paths.config_file)
+    table = (tables or {}).get("throughline")
+    workspace = table.get("workspace") if isinstance(table, dict) else None
+    if workspace:
+        tell(
+            f"The Throughline workspace {workspace} stays, as does every other folder that"
+            " `meaning-memory` was given: delete them yourself."
         )
 
 

@@ -43,6 +43,18 @@ class Captured(NamedTuple):
     replaces: bool = False
     """Whether another run of a job or loop was captured under this session ID before."""
 
+    def data(self) -> dict[str, object]:
+        """The same for programs."""
+        return {
+            "agent": self.source.agent,
+            "session_id": self.source.session,
+            "queued": self.queued,
+            "known": self.known,
+            "malformed": self.malformed,
+            "dropped": self.dropped,
+            "replaces": self.replaces,
+        }
+
     def __str__(self) -> str:
         return (
             f"capture-session: {self.queued} artifact(s) queued for {self.source.agent}"

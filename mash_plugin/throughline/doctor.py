@@ -232,6 +232,7 @@ def _store(settings: Settings, agent: str | None, now: int) -> Iterator[Finding]
             yield Finding("backend", "note", NEEDS_POSTGRES)
             return
         yield Finding("store", "ok", f"the store can be read: {db.place}, as {db.agent}")
+        yield from _left_in_file(settings)
         if agent not in (None, db.agent):
             yield Finding(
                 "login",
@@ -246,3 +247,24 @@ def _store(settings: Settings, agent: str | None, now: int) -> Iterator[Finding]
         yield Finding("store", "error", error.message)
     finally:
         db.close()
+
+
+def _left_in_file(settings: Settings) -> Iterator[Finding]:
+    """What was stored before the workspace changed to Postgres, where no search looks."""
+    from mash_plugin.throughline.store import count_memories, open_database
+
+    place = os.path.join(settings.workspace, marks.STORE_FILE)
+    if not os.path.exists(place):
+        return
+    db = open_database(settings._replace(backend="file"), to_write=False)
+    try:
+        left = count_memories(db)
+    finally:
+        db.close()
+    if left:
+        yield Finding(
+            "left-in-file",
+            "note",
+            f"{left} memories of before Postgres are in {place}, where nothing is searched now",
+            "Capture again what you still have; see the rest with MM_BACKEND=file, and delete it.",
+        )

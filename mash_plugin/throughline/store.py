@@ -156,6 +156,12 @@ def count_overdue(db: Database, agent: str, before: int) -> int:
     return int(row[0]) if row else 0
 
 
+def count_memories(db: Database) -> int:
+    """How many memories a store holds, of whomever."""
+    row = db.one(sql.count_memories, {})
+    return int(row[0]) if row else 0
+
+
 def sessions_in(db: Database, agent: str, channels: str) -> list[str]:
     """The sessions of all channels whose names begin so."""
     bounds = {"first": channels, "after": f"{channels}\U0010ffff"}

@@ -381,7 +381,10 @@ def test_copies_of_a_group_and_the_password_of_its_login_go_with_the_memory(home
     assert warning not in home.mash("uninstall", "--dry-run", "--data").out
     with (home.mash_home / "config.toml").open("a") as config:
         config.write('\n[group]\ndsn_file = "group.dsn"\n')
-    assert warning in home.mash("uninstall", "--dry-run", "--data").out
+        config.write('[throughline]\nworkspace = "/srv/deskbot"\n')
+    told = home.mash("uninstall", "--dry-run", "--data").out
+    assert warning in told
+    assert "The Throughline workspace /srv/deskbot stays" in told
     assert warning not in home.mash("uninstall", "--dry-run").out
     assert home.mash("uninstall", "--yes", "--data").code == 0
     assert not copies.exists()

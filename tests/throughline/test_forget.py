@@ -134,6 +134,7 @@ def test_one_memory_goes_with_its_copy_and_leaves_its_session(workspace):
     assert done.code == 0, done.err
     assert workspace.rows("SELECT category FROM mm_memories") == [("summary",)]
     assert left(workspace, "one") == []
+    assert " 0 artifact(s) queued " in capture(workspace, "one").out
 
 
 def test_a_memory_that_still_waits_is_forgotten_too(workspace):

@@ -148,3 +148,39 @@ def test_promoted_memories_are_in_the_memory_file_at_once(workspace):
     assert "2 promoted" in workspace.run(*where, MM_WORKING_PROMOTE="1").out
     lasting = (workspace.folder / "MEMORY.md").read_text().partition("Long-term")[2]
     assert "Decided to hold" in lasting.partition("Recent")[0]
+
+
+def test_a_program_reads_what_was_done_as_json(workspace):
+    done = capture_job(workspace, JOB, "--json")
+    assert json.loads(done.out) == {
+        "agent": AGENT,
+        "session_id": "job",
+        "queued": 2,
+        "known": 0,
+        "malformed": 0,
+        "dropped": 0,
+        "replaces": False,
+    }
+    options = ("--agent", AGENT, "--json", "--config-dir", workspace.path)
+    both_steps = workspace.run("consolidate", *options)
+    assert json.loads(both_steps.out) == {
+        "drained": 2,
+        "known": 0,
+        "failed": 0,
+        "promoted": 0,
+        "expired": 0,
+    }
+    drain = workspace.run("consolidate", "--drain-only", *options)
+    assert json.loads(drain.out) == {"drained": 0, "known": 0, "failed": 0}
+
+
+@pytest.mark.parametrize("backend", ["postgres"], indirect=True)
+def test_the_doctor_counts_what_stays_in_the_file_after_the_change_to_postgres(workspace):
+    capture_job(workspace, JOB)
+    workspace.drain(MM_BACKEND="file")
+    found = doctor(workspace)
+    assert (found.code, "2 memories of before Postgres" in found.out) == (0, True)
+    workspace.run(
+        "forget", "--agent", AGENT, "--session-id", "job", "--yes", "--config-dir", workspace.path
+    )
+    assert "before Postgres" not in doctor(workspace).out

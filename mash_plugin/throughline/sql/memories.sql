@@ -134,3 +134,6 @@ SELECT mem_id, stage, sort_at, words FROM mm_memories
 WHERE agent_id = :agent AND (mem_id = :mem_id OR source_mem_id = :mem_id
   OR mem_id = (SELECT c.source_mem_id FROM mm_memories AS c
     WHERE c.agent_id = :agent AND c.mem_id = :mem_id));
+
+-- name: count_memories
+SELECT COUNT(*) FROM mm_memories;
