@@ -259,17 +259,13 @@ def _settings(paths: Paths) -> Settings:
 
 def _node_id(paths: Paths) -> str:
     """The ID under which this store publishes; empty before it has one."""
-    from mash_plugin.store.connect import connect_reading
+    from mash_plugin.store.looking import looking_into
     from mash_plugin.store.publication import node_id
-    from mash_plugin.store.sqlite import Connection
 
     if not os.path.exists(paths.store):
         return ""
-    raw = connect_reading(paths.store)
-    try:
-        return node_id(Connection(raw))
-    finally:
-        raw.close()
+    with looking_into(paths.store) as db:
+        return node_id(db)
 
 
 def _need_driver() -> None:

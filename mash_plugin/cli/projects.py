@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 import click
@@ -9,9 +10,11 @@ import orjson
 
 from mash_plugin.chats.project import Project, project_of
 from mash_plugin.chats.switches import LISTS, list_faults, marker_faults, what_is_off
+from mash_plugin.cli.publish import told_left
 from mash_plugin.cli.tables import lines_of, print_table
+from mash_plugin.cli.telling import tell
 from mash_plugin.config import SWITCHES, Settings, read_settings
-from mash_plugin.errors import InvalidArgument
+from mash_plugin.errors import InvalidArgument, MashError
 from mash_plugin.memory.masking import masking
 from mash_plugin.paths import find_paths
 from mash_plugin.render.text import clean
@@ -41,7 +44,8 @@ def projects(path: str, as_json: bool) -> int:
         raise InvalidArgument(f"There is no folder {os.path.abspath(path)}.")
     switches = {name: os.environ[name] for name in SWITCHES if name in os.environ}
     settings = read_settings(find_paths(os.environ).config_file, switches)
-    told = masking(settings).whole(_told(os.path.abspath(path), settings))
+    known = _told(os.path.abspath(path), settings) | {"left_in_folders": _left(path)}
+    told = masking(settings).whole(known)
     if as_json:
         click.echo(orjson.dumps(told).decode())
     else:
@@ -64,6 +68,19 @@ def _told(folder: str, settings: Settings) -> Json:
         "lists": {name: list(getattr(settings, name)) for name in LISTS.values()},
         "problems": problems,
     }
+
+
+def _left(path: str) -> list[Json]:
+    """What was saved in the project before it had a remote; nothing where no store can be read."""
+    project, store = project_of(os.path.abspath(path)), find_paths(os.environ).store
+    found: dict[str, int] = {}
+    if project is not None and project.identity is not None and os.path.exists(store):
+        from mash_plugin.memory.rebind import left_in_folders
+        from mash_plugin.store.looking import looking_into
+
+        with suppress(MashError), looking_into(store) as db:
+            found = left_in_folders(db, project.place)
+    return [{"folder": folder, "records": count} for folder, count in found.items()]
 
 
 def _why_off(project: Project | None, settings: Settings) -> dict[str, list[str]]:
@@ -100,5 +117,7 @@ def _show(told: Mapping[str, Any]) -> None:
     for name, entries in told["lists"].items():
         for entry in entries:
             click.echo(clean(f"[projects] {name}: {entry}"))
+    for one in told["left_in_folders"]:
+        tell(told_left(one["folder"], one["records"]))
     for problem in told["problems"]:
         click.echo(clean(f"PROBLEM: {problem}"))

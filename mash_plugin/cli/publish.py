@@ -1,6 +1,7 @@
 """`mash publish`: what waits for the group, what stays here and why, and publish it now."""
 
 import time
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -84,14 +85,32 @@ def _show(told: Json) -> None:
         )
         if (places := told.get("places")) is not None:
             tell(f"Once you join one, {what_goes(places)} would go out at once. {NEVER}")
+        _show_left(told.get("left_in_folders", []))
         return
     print_table(_rows(told))
+    _show_left(told.get("left_in_folders", []))
     for one in told["refused"]:
         tell(f"Stays here: {clean(one['id'])}: {clean(one['why'])}")
     if len(told["refused"]) < told["set_aside"]:
         tell(f"... and {told['set_aside'] - len(told['refused'])} more.")
     if failure := told.get("last_failure"):
         tell(f"PROBLEM: {clean(failure['message'])}")
+
+
+def _show_left(folders: list[Json]) -> None:
+    for one in folders[:NAMED]:
+        tell(told_left(one["folder"], one["records"]))
+    if len(folders) > NAMED:
+        tell(f"... and of {counted(len(folders) - NAMED, 'more folder')}: `mash doctor`")
+
+
+def told_left(folder: str, records: int) -> str:
+    """Why records of a folder that has a remote are in no other clone, and what helps."""
+    line = clean(f"mash rebind {quote(folder)}")
+    return (
+        f"Stays here: {counted(records, 'record')} of {clean(folder)}, saved before it had a"
+        f" remote. `{line}` moves {'it' if records == 1 else 'them'} to the repository."
+    )
 
 
 def what_goes(places: list[Json]) -> str:
@@ -152,7 +171,8 @@ def _rows(told: Json) -> list[tuple[str, str]]:
     if told.get("is_ready") is False:
         waiting += ", until all chats are read"
     rows.append(("Waiting", waiting))
-    rows.append(("Stay here", counted(told["set_aside"], "record")))
+    left = sum(one["records"] for one in told.get("left_in_folders", []))
+    rows.append(("Stay here", counted(told["set_aside"] + left, "record")))
     last = told["last_published_at"]
     rows.append(("Last published", local_date(last) if last else "never"))
     if told.get("last_failure"):

@@ -27,7 +27,8 @@ def publish_now(requests: Requests, params: Mapping[str, Any]) -> Json:
 def publication_status(requests: Requests, params: Mapping[str, Any]) -> Json:
     """What waits for the group, what stays here and why, and how the last attempts went.
 
-    With `places` also how many records of each project the settings would publish in all.
+    With `places` also how many records of each project the settings would publish in all, and
+    which folders keep theirs to themselves though they have a remote.
     """
     from mash_plugin.group.publication import settings_of
 
@@ -39,7 +40,7 @@ def publication_status(requests: Requests, params: Mapping[str, Any]) -> Json:
         refused = publication.refused(db, SHOWN)
         node_id = publication.node_id(db)
     is_on = settings.group_dsn_file is not None
-    places = {"places": _places(node)} if params.get("places") is True else {}
+    places = _places(node) if params.get("places") is True else {}
     state = requests.start_workers().publishing().state() if is_on else {}
     return {
         "configured": is_on,
@@ -78,15 +79,20 @@ def view_group(requests: Requests, params: Mapping[str, Any]) -> Json:
     return told | {"outbox": publication_status(requests, params), "copies": _copies(node)}
 
 
-def _places(node: "Node") -> list[Json]:
+def _places(node: "Node") -> Json:
     from mash_plugin.group.publication import Rules
     from mash_plugin.memory.masking import masking
+    from mash_plugin.memory.rebind import left_in_folders
 
     call = node.own_call()
     with call.store.reading() as db:
         found = Rules(call, db).count_wanted(db)
+        left = left_in_folders(db)
     hide = masking(call.settings)
-    return [{"place": hide(place), "records": count} for place, count in found.most_common()]
+    return {
+        "places": [{"place": hide(p), "records": count} for p, count in found.most_common()],
+        "left_in_folders": [{"folder": hide(p), "records": count} for p, count in left.items()],
+    }
 
 
 def _copies(node: "Node") -> Json:

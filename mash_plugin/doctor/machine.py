@@ -1,8 +1,8 @@
 """What is examined: one person's places, settings and store, read once and changed by nobody."""
 
 import os
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -13,8 +13,7 @@ from mash_plugin.config import Settings, read_settings
 from mash_plugin.errors import MashError, Sandboxed
 from mash_plugin.paths import Paths
 from mash_plugin.store.checks import StoreReport, store_report
-from mash_plugin.store.connect import connect_reading
-from mash_plugin.store.faults import translated
+from mash_plugin.store.looking import looking_into
 from mash_plugin.store.sqlite import Connection
 
 WAIT_S = 2.0
@@ -75,12 +74,6 @@ class Machine:
         """Whether there are records that can be read."""
         return self.report.state in ("ok", "full", "read_only") and bool(self.report.counts)
 
-    @contextmanager
-    def reading(self, path: str) -> Iterator[Connection]:
+    def reading(self, path: str) -> AbstractContextManager[Connection]:
         """A look into one of the databases, also beside a running daemon."""
-        with translated(path):
-            raw = connect_reading(path)
-            try:
-                yield Connection(raw)
-            finally:
-                raw.close()
+        return looking_into(path)

@@ -9,6 +9,7 @@ from mash_plugin.chats.project import project_of
 from mash_plugin.doctor.finding import Finding, Repair
 from mash_plugin.doctor.machine import Machine
 from mash_plugin.errors import MashError
+from mash_plugin.memory.rebind import left_in_folders
 from mash_plugin.store.queries import load
 from mash_plugin.wording import counted
 
@@ -18,17 +19,22 @@ SCANNED = 500
 
 
 def check_scopes(machine: Machine) -> Iterator[Finding]:
-    """Every folder that records belong to, if it is there no more."""
+    """Every folder that records belong to, if it is there no more or is a repository's by now."""
     if not machine.has_store:
         return
     with machine.reading(machine.paths.store) as db:
         rows = db.all(SQL.records_by_folder)
+        left = left_in_folders(db)
     counts = {str(path): int(count) for path, count in rows}
     gone = {path: count for path, count in counts.items() if not os.path.isdir(path)}
     if not gone:
         yield Finding(
             "scopes", "ok", f"{counted(len(counts), 'folder')} with records, none of them gone"
         )
+    for path, count in left.items():
+        text = f"{counted(count, 'record')} of {path}, saved before it had a remote"
+        why = "no other clone has them, and no group gets them"
+        yield Finding("scope-left", "note", text, why, f"mash rebind {quote(path)}")
     for path, count in gone.items():
         if not any(path.startswith(other + "/") for other in gone):
             inside = sum(n for other, n in gone.items() if other.startswith(path + "/"))

@@ -56,6 +56,15 @@ def rebind(call: Call, request: Json) -> Json:
     return told
 
 
+def left_in_folders(db: Connection, below: str = "") -> dict[str, int]:
+    """Folders that have a remote by now, and how many records each keeps to itself."""
+    return {
+        path: count
+        for path, count in scopes_below(db, below).items()
+        if _scope_of(path).kind == "repository"
+    }
+
+
 def _moves(db: Connection, old: str, new: str) -> list[_Move]:
     found = scopes_below(db, old)
     if not found:

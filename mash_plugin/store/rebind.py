@@ -10,7 +10,10 @@ _SQL = load("rebind")
 
 
 def scopes_below(db: Connection, path: str) -> dict[str, int]:
-    """Every folder with records that is this one or lies in it, and how many it has."""
+    """Every folder with records that is this one or lies in it, and how many it has.
+
+    Below the empty path are all.
+    """
     return {str(value): int(count) for value, count in db.all(_SQL.list_scopes, {"path": path})}
 
 

@@ -51,6 +51,10 @@ def test_a_folder_that_got_a_remote_gives_its_records_to_every_clone(fresh: Home
     write_repository(shop, "git@github.com:acme/shop.git")
     everywhere = {"scope": {"kind": "repository", "identity": "github.com/acme/shop"}}
     assert fresh.call("recall_records", everywhere)["records"] == []
+    for command in (["publish"], ["projects", str(shop)], ["doctor", "--category", "projects"]):
+        told = " ".join(fresh.mash(*command).out.split())
+        assert f"1 record of {shop}, saved before it had a remote" in told, command
+        assert f"mash rebind {shop}" in told
     line = ["mash", "rebind", str(shop)]
     done = fresh.run(*line, "--yes", env={"CLAUDE_CODE_SESSION_ID": "s-1"})
     assert (done.code, "an agent's session" in " ".join(done.err.split())) == (2, True)
@@ -60,6 +64,7 @@ def test_a_folder_that_got_a_remote_gives_its_records_to_every_clone(fresh: Home
     assert "Move 1 record to github.com/acme/shop?" in " ".join(shown.split())
     (record,) = fresh.call("recall_records", everywhere)["records"]
     assert record["statement"] == WORDS
+    assert "had a remote" not in fresh.mash("publish").out
 
 
 def test_a_folder_without_records_is_one_line(home: Home) -> None:
