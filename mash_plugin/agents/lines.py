@@ -35,15 +35,11 @@ class Line(NamedTuple):
     data: bytes | None
 
 
-def read_lines(file: BinaryIO, offset: int, limit: int | None = None) -> Iterator[Line]:
-    """Yield the complete lines from `offset` on; a cut-off last line is left for later.
-
-    With a limit, no line is begun that many bytes after `offset` or later.
-    """
+def read_lines(file: BinaryIO, offset: int) -> Iterator[Line]:
+    """Yield the complete lines from `offset` on; a cut-off last line is left for later."""
     file.seek(offset)
-    stop = None if limit is None else offset + limit
     short = min(SHORT_LINE, MAX_LINE + 1)
-    while stop is None or offset < stop:
+    while True:
         data: bytes | None = file.readline(short)
         assert data is not None  # noqa: S101 - not a text stream
         end = offset + len(data)

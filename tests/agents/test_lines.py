@@ -64,13 +64,6 @@ def test_a_byte_order_mark_at_the_start_is_dropped() -> None:
     ]
 
 
-def test_a_limit_ends_a_chunk_at_a_whole_line() -> None:
-    file = io.BytesIO(b"aaaa\nbbbb\ncccc\n")
-    first = list(read_lines(file, 0, limit=6))
-    assert [line.data for line in first] == [b"aaaa", b"bbbb"]
-    assert [line.data for line in read_lines(file, first[-1].end, limit=1)] == [b"cccc"]
-
-
 @pytest.mark.row(48)
 def test_a_line_over_the_cap_is_skipped_with_its_end_known() -> None:
     long = 60 * 1024 * 1024
