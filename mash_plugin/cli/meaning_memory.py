@@ -5,10 +5,13 @@ from copy import copy
 from types import MappingProxyType
 from typing import NoReturn
 
-import click
+try:
+    import click
 
-from mash_plugin.cli.main import COMMANDS as MASH_COMMANDS
-from mash_plugin.cli.main import LazyGroup, end, run, use_utf8
+    from mash_plugin.cli.main import COMMANDS as MASH_COMMANDS
+    from mash_plugin.cli.main import LazyGroup, end, run, use_utf8
+except KeyboardInterrupt:  # nothing was begun; from here on `run` tells of it
+    raise SystemExit(130) from None
 
 PROGRAM = "meaning-memory"
 COMMANDS = {

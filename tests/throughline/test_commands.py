@@ -60,3 +60,17 @@ def test_what_is_no_connection_string_is_told_plainly(tmp_path, given):
     assert (done.code, done.out) == (2, "")
     assert "Standard input held no" in done.err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_an_interrupt_while_python_still_imports_leaves_no_traceback():
+    script = """
+import sys
+class Interrupted:
+    def find_spec(self, name, *_):
+        if name == "click":
+            raise KeyboardInterrupt
+sys.meta_path.insert(0, Interrupted())
+import mash_plugin.cli.meaning_memory
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, timeout=60)
+    assert (done.returncode, done.stderr) == (130, b"")

@@ -40,7 +40,7 @@ def left(workspace, *names):
 
 
 @both
-@pytest.mark.spec("R-225", "R-226")
+@pytest.mark.spec("R-226")
 def test_a_forgotten_session_is_gone_and_can_be_captured_anew(workspace):
     capture(workspace, "stored")
     capture(workspace, "other", session="s-2")
