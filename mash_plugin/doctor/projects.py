@@ -11,6 +11,7 @@ from mash_plugin.doctor.machine import Machine
 from mash_plugin.errors import MashError
 from mash_plugin.memory.rebind import left_in_folders
 from mash_plugin.store.queries import load
+from mash_plugin.store.rebind import scopes_below
 from mash_plugin.wording import counted
 
 SQL = load("doctor")
@@ -23,9 +24,8 @@ def check_scopes(machine: Machine) -> Iterator[Finding]:
     if not machine.has_store:
         return
     with machine.reading(machine.paths.store) as db:
-        rows = db.all(SQL.records_by_folder)
+        counts = scopes_below(db, "")
         left = left_in_folders(db)
-    counts = {str(path): int(count) for path, count in rows}
     gone = {path: count for path, count in counts.items() if not os.path.isdir(path)}
     if not gone:
         yield Finding(

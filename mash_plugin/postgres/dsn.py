@@ -113,22 +113,26 @@ def connection_options(
     options = {"host": "", "hostaddr": "", **options}
     _refuse_mixed_up(options)
     if not stays_here(options):
-        mode = options.get("sslmode") or environ.get("PGSSLMODE") or "verify-full"
-        if mode != "verify-full":
-            raise InvalidArgument(
-                f"sslmode={_plain(mode)} does not prove which server {options['host']} is;"
-                " use sslmode=verify-full with sslrootcert=FILE."
-            )
-        options["sslmode"] = mode
-        # Else HOME or PGSSLROOTCERT, which a project's settings can set, say who vouches for it.
-        own = os.path.join(passwd_home(), ".postgresql", "root.crt")
-        options.setdefault("sslrootcert", own)
+        options = _proven(options, environ)
     pinned = _pinned(schema, statement_ms, is_read_only=is_read_only)
     options["options"] = " ".join(f"-c {name}={value}" for name, value in pinned.items())
     options["connect_timeout"] = str(connect_s)
     options["tcp_user_timeout"] = str(statement_ms)
     options["application_name"] = application
     return options
+
+
+def _proven(options: Mapping[str, str], environ: Mapping[str, str]) -> dict[str, str]:
+    """The options with which the server's certificate is checked in full."""
+    mode = options.get("sslmode") or environ.get("PGSSLMODE") or "verify-full"
+    if mode != "verify-full":
+        raise InvalidArgument(
+            f"sslmode={_plain(mode)} does not prove which server {options['host']} is;"
+            " use sslmode=verify-full with sslrootcert=FILE."
+        )
+    # Else HOME or PGSSLROOTCERT, which a project's settings can set, say who vouches for it.
+    own = os.path.join(passwd_home(), ".postgresql", "root.crt")
+    return {"sslrootcert": own, **options, "sslmode": mode}
 
 
 def _refuse_mixed_up(options: Mapping[str, str]) -> None:

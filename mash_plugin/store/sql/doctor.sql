@@ -18,10 +18,6 @@ SELECT count(*) FROM records WHERE hidden_at < :at;
 -- name: count_unpublished
 SELECT count(*) FROM publication WHERE failure IS NULL AND queued_at < :at;
 
--- name: records_by_folder
-SELECT scope_value, count(*) FROM records WHERE scope_kind = 'local_project'
-GROUP BY scope_value ORDER BY scope_value;
-
 -- name: folders_of_hooks
 SELECT DISTINCT project FROM hook_sessions WHERE project IS NOT NULL;
 
