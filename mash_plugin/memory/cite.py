@@ -32,12 +32,26 @@ from mash_plugin.records.approvals import is_bare_approval
 from mash_plugin.records.authority import Cited, Trust, counts_as_person
 from mash_plugin.records.evidence import find_quote, kept_text
 from mash_plugin.records.model import Evidence, Scope
-from mash_plugin.records.quotation_marks import reaches_outside
+from mash_plugin.records.own_say import Say, own_say
 from mash_plugin.store.sqlite import Connection
 
 FLUSH_WAITS_S = (0.05, 0.05, 0.1, 0.1, 0.1, 0.2, 0.2, 0.2, 0.25, 0.25, 0.25, 0.25)
 """Hosts write the newest line slightly late: re-read for 2 seconds in all before giving up."""
 QUOTE_CHARS = 4000
+_TELLS = (
+    " Ask the person whether they say so too, and cite their answer; or save with review"
+    ' "candidate" and this citation with purpose "context".'
+)
+NOT_OWN_SAY = {
+    Say.QUOTED: "The quote stands between quotation marks alone, where the person may only tell"
+    f" what somebody else said.{_TELLS}",
+    Say.REPORTED: "The quote tells what somebody else said: the person does not say so themselves."
+    + _TELLS,
+    Say.ASKED: "The quote only asks: a question settles nothing. Answer it, and cite what the"
+    ' person then says; or save with review "candidate" and this citation with purpose "context".'
+    " To forget a record without the person's words, leave the evidence out: it is hidden for a"
+    " day, and `mash undo` brings it back.",
+}
 _MAY_COME_LATE = (QuoteNotFound, EndorsementNotByPerson, SessionNotFound, MessageNotFound)
 
 
@@ -230,7 +244,7 @@ def _cited(
 def _persons_words(call: Call, citation: dict[str, Any], message: StoredMessage) -> bool:
     """Whether the quote is said by the person, as far as what was typed is trusted."""
     typed = message.person_text or ""
-    return _is_persons(call, message) and reaches_outside(citation["quote"], typed)
+    return _is_persons(call, message) and own_say(citation["quote"], typed) is Say.OWN
 
 
 def _is_persons(call: Call, message: StoredMessage) -> bool:
@@ -248,11 +262,7 @@ def _not_the_persons(
     typed = message.person_text or ""
     if _is_persons(call, message) and find_quote(citation["quote"], typed) is not None:
         return EndorsementNotByPerson(
-            "The quote stands between quotation marks alone, where the person may only tell what"
-            " somebody else said. Cite the whole sentence, with the words around the marks, if the"
-            ' person says so too; else ask the person, or save with review "candidate" and this'
-            ' citation with purpose "context".',
-            role=message.role,
+            NOT_OWN_SAY[own_say(citation["quote"], typed)], role=message.role
         )
     if message.role != "user":
         what = f"by a message of role {message.role}"

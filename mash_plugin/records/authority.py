@@ -80,8 +80,8 @@ def check_persons_words(body: Body, cited: Sequence[Cited]) -> None:
         if not persons:
             raise EndorsementRequired(
                 "An established fact needs a citation of the person's own words, of any purpose."
-                " Save it as a candidate, or cite what the person typed, and not between quotation"
-                " marks alone."
+                " Save it as a candidate, or cite what the person typed: no question, nothing that"
+                " they tell of another, and not between quotation marks alone."
             )
     else:
         persons = [c for c in cited if c.is_persons_words and c.evidence.purpose == "endorsement"]

@@ -5,6 +5,8 @@ inches and marks without their other half enclose nothing.
 """
 
 import re
+from collections.abc import Iterator
+from typing import NamedTuple
 
 from mash_plugin.records.evidence import find_folded, fold, is_spaced
 
@@ -21,26 +23,42 @@ _BRACKETS = re.compile(
     "\u300c[^\u300c\u300d]*\u300d|\u300e[^\u300e\u300f]*\u300f|\u301d[^\u301d-\u301f]*[\u301e\u301f]"
 )
 _LETTER = re.compile(r"[^\W_]")
+BLANK = "\0"
+
+
+class Place(NamedTuple):
+    """Where a quote stands in a text, a line each, with a blank for what marks enclose."""
+
+    start: int
+    end: int
+    text: str
+    bare: str
 
 
 def reaches_outside(quote: str, text: str) -> bool:
-    """Whether the quote somewhere stands in the text with a letter that no marks enclose.
+    """Whether the quote somewhere stands in the text with a letter that no marks enclose."""
+    return next(places_outside(quote, text), None) is not None
+
+
+def places_outside(quote: str, text: str) -> Iterator[Place]:
+    """The places where the quote stands in the text with a letter that no marks enclose.
 
     Marks around all that was typed set nothing apart: there every quote does.
     """
-    wanted, folded = fold(quote), fold(text)
-    bare = outside(folded, " ")
+    lines = "\n".join(filter(None, map(fold, text.splitlines())))
+    wanted, folded = fold(quote), lines.replace("\n", " ")
+    bare = outside(folded, BLANK)
     if not _LETTER.search(bare):
         bare = folded
     start = find_folded(wanted, folded)
     while start is not None:
         letter = _LETTER.search(bare, start)
         if letter is None:
-            return False
-        if letter.start() < start + len(wanted):
-            return True
-        start = find_folded(wanted, folded, letter.start() - len(wanted) + 1)
-    return False
+            return
+        end = start + len(wanted)
+        if letter.start() < end:
+            yield Place(start, end, lines, bare)
+        start = find_folded(wanted, folded, max(start + 1, letter.start() - len(wanted) + 1))
 
 
 def outside(text: str, blank: str) -> str:

@@ -6,6 +6,7 @@ from mash_plugin.errors import (
     EndorsementNotByPerson,
     EndorsementRequired,
     EvidenceRequired,
+    Forgotten,
     MashError,
     MessageNotFound,
     QuoteNotFound,
@@ -168,10 +169,8 @@ def test_what_the_person_only_tells_of_somebody_settles_nothing(memory: Memory, 
         for which in ({"session_id": "s-1"}, {"message_id": message_id}):
             with pytest.raises(EndorsementNotByPerson) as caught:
                 memory.create(body, [{**which, "quote": REPORTED, "purpose": "endorsement"}])
-            assert (
-                "Cite the whole sentence, with the words around the marks" in caught.value.message
-            )
-            assert "else ask the person" in caught.value.message
+            assert "around the marks" not in caught.value.message, "that would be the way around"
+            assert "Ask the person whether they say so too" in caught.value.message
     fact = {"kind": "fact", "state": "current", "reported_by": "the harbour master"}
     cited = [{"session_id": "s-1", "quote": REPORTED}]
     told = {"statement": "Ships carry lanterns.", "review": "established", "details": fact}
@@ -212,6 +211,44 @@ def test_no_change_of_a_settled_record_rests_on_what_the_person_only_tells(
         with pytest.raises(EndorsementNotByPerson, match="between quotation marks alone"):
             memory.record(request)
     assert memory.get(made["id"])["record"]["revision"] == 1
+
+
+TOLD = 'The harbour master said "ships carry no lanterns, final". Thoughts?'
+ASKED = "What do you think of lanterns?"
+
+
+@pytest.mark.spec("R-018", "R-029", "R-051")
+@pytest.mark.parametrize(("said", "reason"), [(TOLD, "somebody else said"), (ASKED, "only asks")])
+def test_what_the_person_only_tells_or_asks_settles_and_forgets_nothing(
+    memory: Memory, shop: Shop, said: str, reason: str
+) -> None:
+    made = memory.established("Ships carry no lanterns.")
+    shop.transcript.person(said)
+    for body in (ACCEPTED, decided("Ships carry no lanterns.")):
+        with pytest.raises(EndorsementNotByPerson, match=reason):
+            memory.create(body, endorsed(said))
+    at = {"expected": {"id": made["id"], "revision": 1}, "evidence": endorsed(said)}
+    for action in ("confirm", "forget"):
+        with pytest.raises(EndorsementNotByPerson, match=reason):
+            memory.record({"operation_id": action, "change": {"action": action, **at}})
+    assert memory.get(made["id"])["record"]["revision"] == 1
+    fact = {"kind": "fact", "state": "current", "reported_by": "the harbour master"}
+    told = {"statement": "Ships carry lanterns.", "review": "established", "details": fact}
+    with pytest.raises(EndorsementRequired, match="no question, nothing that they tell of another"):
+        memory.create(told, [{"session_id": "s-1", "quote": said}])
+    assert memory.create(CANDIDATE, [{"session_id": "s-1", "quote": said}])["revision"] == 1
+
+
+@pytest.mark.spec("R-052")
+def test_a_question_that_asks_to_forget_forgets(memory: Memory, shop: Shop) -> None:
+    made = memory.established("Ships carry no lanterns.")
+    shop.transcript.person("Can you forget the rule on lanterns?")
+    at = {"expected": {"id": made["id"], "revision": 1}}
+    evidence = endorsed("Can you forget the rule on lanterns?")
+    change = {"action": "forget", **at, "evidence": evidence}
+    memory.record({"operation_id": "forget", "change": change})
+    with pytest.raises(Forgotten):
+        memory.get(made["id"])
 
 
 @pytest.mark.spec("R-022")
