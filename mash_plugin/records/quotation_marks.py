@@ -35,11 +35,6 @@ class Place(NamedTuple):
     bare: str
 
 
-def reaches_outside(quote: str, text: str) -> bool:
-    """Whether the quote somewhere stands in the text with a letter that no marks enclose."""
-    return next(places_outside(quote, text), None) is not None
-
-
 def places_outside(quote: str, text: str) -> Iterator[Place]:
     """The places where the quote stands in the text with a letter that no marks enclose.
 

@@ -2,7 +2,12 @@
 
 import pytest
 
-from mash_plugin.records.quotation_marks import reaches_outside
+from mash_plugin.records.quotation_marks import places_outside
+
+
+def reaches_outside(quote: str, text: str) -> bool:
+    return any(places_outside(quote, text))
+
 
 BETWEEN_MARKS = [
     ("Ship it on Mondays.", 'The memo reads "Ship it on Mondays." Do you agree?'),
