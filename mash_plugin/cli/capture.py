@@ -176,12 +176,16 @@ def capture_session(
         quiet = True
     _tell(captured, quiet=quiet, verbose=verbose)
     if is_new and captured.queued:
-        click.echo(
-            f"{masked(settings.workspace)} did not exist and was made: is the name right? A drain"
-            " has to name it, too.",
-            err=True,
-        )
+        _tell_made(settings.workspace)
     return 1 if captured.fault else 0
+
+
+def _tell_made(workspace: str) -> None:
+    click.echo(
+        f"{masked(workspace)} did not exist and was made: is the name right? A drain has to name"
+        " it, too.",
+        err=True,
+    )
 
 
 def _tell(captured: "Captured", *, quiet: bool, verbose: bool) -> None:

@@ -1,12 +1,16 @@
 """`meaning-memory forget`: a captured session, or one memory, for ever."""
 
 import os
+from typing import TYPE_CHECKING
 
 import click
 
 from mash_plugin.cli.capture import agent_option, masked, places, settings_of
 from mash_plugin.cli.consent import refuse_in_session, require_yes
 from mash_plugin.wording import counted
+
+if TYPE_CHECKING:
+    from mash_plugin.throughline.forget import Forgotten
 
 
 @click.command()
@@ -37,18 +41,14 @@ def forget(
         raise click.UsageError(f"The workspace {masked(settings.workspace)} does not exist.")
     refuse_in_session("Forgetting cannot be undone")
     from mash_plugin.throughline.clock import now_ms
-    from mash_plugin.throughline.forget import Forgotten, Wanted, count
+    from mash_plugin.throughline.forget import Wanted, count
     from mash_plugin.throughline.forget import forget as let_go
-
-    def told(what: Forgotten) -> str:
-        memories = "1 memory" if what.memories == 1 else f"{what.memories} memories"
-        return f"{memories} and {counted(what.entries, 'queued capture')}"
 
     name = f"session {session}" if mem_id is None else f"memory {mem_id}"
     wanted = Wanted(agent, () if session is None else (session,), mem_id)
     found = count(settings, wanted)
     if not yes and (found.memories or found.entries):
-        click.echo(masked(f"{name} of {agent}: {told(found)}"), err=True)
+        click.echo(masked(f"{name} of {agent}: {_told(found)}"), err=True)
         unasked = "forgetting cannot be undone, and there is no terminal to ask on: add --yes."
         require_yes("Forget all this for ever?", unasked)
     gone = let_go(settings, wanted, now_ms(os.environ))
@@ -56,5 +56,10 @@ def forget(
         click.echo(masked(note), err=True)
     if not (gone.memories or gone.entries):
         raise click.ClickException(masked(f"nothing of {name} is kept here for {agent}."))
-    click.echo(f"forget: {told(gone)} removed")
+    click.echo(f"forget: {_told(gone)} removed")
     return 0
+
+
+def _told(what: "Forgotten") -> str:
+    memories = "1 memory" if what.memories == 1 else f"{what.memories} memories"
+    return f"{memories} and {counted(what.entries, 'queued capture')}"

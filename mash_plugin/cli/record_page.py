@@ -166,23 +166,26 @@ def revision_rows(
     if "origin" in revision and not is_cited:
         yield "  evidence", "none but that: the quotes of earlier wordings have changed"
     for evidence in [] if is_same else revision["evidence"]:
-        added = "  confirmed by" if evidence["added_by"] == "confirmation" else "  evidence"
-        author = AUTHOR_WORDS.get(evidence["author"], evidence["author"])
-        author = author.replace("the person", person)
-        is_kept = evidence["status"] == "matching" and evidence.get("transcript_gone")
-        status = "kept" if is_kept else evidence["status"]
-        yield (
-            added,
-            lines_of(
-                f"“{evidence['quote']}”",
-                f"said by {author} ({evidence['role']}), as {evidence['purpose']};"
-                f" {FRESHNESS_WORDS.get(status, status)}",
-                f"{evidence['chat_id']}, message {evidence['message_id']}",
-            ),
-        )
+        yield _evidence_row(evidence, person)
     for confirmed in revision["confirmation_history"]:
         told = f"{local_date(confirmed['confirmed_at'])}, message {confirmed['message_id']}"
         yield "  confirmation", clean(told)
+
+
+def _evidence_row(evidence: Json, person: str) -> tuple[str, str]:
+    author = str(AUTHOR_WORDS.get(evidence["author"], evidence["author"]))
+    is_kept = evidence["status"] == "matching" and evidence.get("transcript_gone")
+    status = "kept" if is_kept else evidence["status"]
+    return (
+        "  confirmed by" if evidence["added_by"] == "confirmation" else "  evidence",
+        lines_of(
+            f"“{evidence['quote']}”",
+            f"said by {author.replace('the person', person)} ({evidence['role']}),"
+            f" as {evidence['purpose']};"
+            f" {FRESHNESS_WORDS.get(status, status)}",
+            f"{evidence['chat_id']}, message {evidence['message_id']}",
+        ),
+    )
 
 
 def _link_row(link: Json) -> tuple[str, str]:
