@@ -9,6 +9,7 @@ from tests.doctor.examined import Json, examined, is_gone, named, shell
 from tests.setup.terminals import at_terminal
 from tests.support.homes import Home
 from tests.support.saved import record
+from tests.support.transcripts import write_repository
 
 WORDS = "We render invoices with Typst from now on, that's decided."
 
@@ -92,3 +93,19 @@ def test_of_two_likely_places_none_is_chosen(moved: tuple[Home, Path, Path]) -> 
     assert found["severity"] == "note"
     assert "work/copy/shop" in found["why"]
     assert not found["fixable"]
+
+
+def test_records_of_a_folder_that_got_a_remote_follow_it_by_the_printed_command(
+    home: Home,
+) -> None:
+    shop = home.root / "work/shop"
+    shop.mkdir(parents=True)
+    write_chat(home, shop, WORDS)
+    home.mash("init", "--yes", "--no-agents")
+    save_in(home, shop)
+    write_repository(shop, "git@github.com:acme/shop.git")
+    found = named(home, "projects", "scope-left")
+    assert found["severity"] == "note"
+    assert f"1 record of {shop}, saved before it had a remote" in found["what"]
+    shell(home, f"{found['next']} --yes")
+    assert is_gone(home, "projects", "scope-left")
