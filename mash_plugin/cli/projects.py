@@ -73,14 +73,19 @@ def _told(folder: str, settings: Settings) -> Json:
 def _left(path: str) -> list[Json]:
     """What was saved in the project before it had a remote; nothing where no store can be read."""
     project, store = project_of(os.path.abspath(path)), find_paths(os.environ).store
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
     if project is not None and project.identity is not None and os.path.exists(store):
-        from mash_plugin.memory.rebind import left_in_folders
         from mash_plugin.store.looking import looking_into
+        from mash_plugin.store.rebind import scopes_below
 
         with suppress(MashError), looking_into(store) as db:
-            found = left_in_folders(db, project.place)
-    return [{"folder": folder, "records": count} for folder, count in found.items()]
+            counts = scopes_below(db, project.place)
+    if not counts:
+        return []
+    from mash_plugin.memory.rebind import left_in_folders
+
+    left = left_in_folders(counts)
+    return [{"folder": folder, "records": count} for folder, count in left.items()]
 
 
 def _why_off(project: Project | None, settings: Settings) -> dict[str, list[str]]:

@@ -83,11 +83,13 @@ def _places(node: "Node") -> Json:
     from mash_plugin.group.publication import Rules
     from mash_plugin.memory.masking import masking
     from mash_plugin.memory.rebind import left_in_folders
+    from mash_plugin.store.rebind import scopes_below
 
     call = node.own_call()
     with call.store.reading() as db:
         found = Rules(call, db).count_wanted(db)
-        left = left_in_folders(db)
+        counts = scopes_below(db, "")
+    left = left_in_folders(counts)
     hide = masking(call.settings)
     return {
         "places": [{"place": hide(p), "records": count} for p, count in found.most_common()],

@@ -5,11 +5,10 @@ from collections.abc import Iterator
 from contextlib import suppress
 from shlex import quote
 
-from mash_plugin.chats.project import project_of
 from mash_plugin.doctor.finding import Finding, Repair
 from mash_plugin.doctor.machine import Machine
 from mash_plugin.errors import MashError
-from mash_plugin.memory.rebind import left_in_folders
+from mash_plugin.memory.rebind import left_in_folders, scope_of_folder
 from mash_plugin.store.queries import load
 from mash_plugin.store.rebind import scopes_below
 from mash_plugin.wording import counted
@@ -25,13 +24,12 @@ def check_scopes(machine: Machine) -> Iterator[Finding]:
         return
     with machine.reading(machine.paths.store) as db:
         counts = scopes_below(db, "")
-        left = left_in_folders(db)
     gone = {path: count for path, count in counts.items() if not os.path.isdir(path)}
     if not gone:
         yield Finding(
             "scopes", "ok", f"{counted(len(counts), 'folder')} with records, none of them gone"
         )
-    for path, count in left.items():
+    for path, count in left_in_folders(counts).items():
         text = f"{counted(count, 'record')} of {path}, saved before it had a remote"
         why = "no other clone has them, and no group gets them"
         yield Finding("scope-left", "note", text, why, f"mash rebind {quote(path)}")
@@ -49,9 +47,8 @@ def _orphan(machine: Machine, path: str, count: int, taken: set[str]) -> Finding
         why = f"if it moved to {new}, its records follow"
         line = f"mash rebind {quote(path)} {quote(new)}"
         question = f"Move {counted(count, 'record')} from {path} to {new}?"
-        project = project_of(new)
         # Records of a repository may be published: the command alone asks for that.
-        is_safe = project is None or project.identity is None
+        is_safe = scope_of_folder(new).kind == "local_project"
         repair = Repair(lambda: _rebind(machine, path, new), question) if is_safe else None
         return Finding("scope-orphaned", "warning", text, why, line, repair)
     why = "if the project moved, its records can follow; else they stay for when it is back"

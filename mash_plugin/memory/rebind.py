@@ -4,6 +4,7 @@ A project that has a remote by now has them for every clone (R-042).
 """
 
 import os
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from mash_plugin.chats.project import project_of
@@ -56,13 +57,12 @@ def rebind(call: Call, request: Json) -> Json:
     return told
 
 
-def left_in_folders(db: Connection, below: str = "") -> dict[str, int]:
-    """Folders that have a remote by now, and how many records each keeps to itself."""
-    return {
-        path: count
-        for path, count in scopes_below(db, below).items()
-        if _scope_of(path).kind == "repository"
-    }
+def left_in_folders(counts: Mapping[str, int]) -> dict[str, int]:
+    """Those of the folders with records that have a remote by now.
+
+    Call it with no store held open: a folder may lie on a disk that does not answer.
+    """
+    return {p: count for p, count in counts.items() if scope_of_folder(p).kind == "repository"}
 
 
 def _moves(db: Connection, old: str, new: str) -> list[_Move]:
@@ -74,7 +74,7 @@ def _moves(db: Connection, old: str, new: str) -> list[_Move]:
         )
     moves = []
     for path in found:
-        scope = _scope_of(new + path[len(old) :])
+        scope = scope_of_folder(new + path[len(old) :])
         if scope == Scope("local_project", path):
             continue
         is_moving = scope.kind == "local_project" and scope.value in found
@@ -88,7 +88,7 @@ def _moves(db: Connection, old: str, new: str) -> list[_Move]:
     return moves
 
 
-def _scope_of(folder: str) -> Scope:
+def scope_of_folder(folder: str) -> Scope:
     """Where the memory of a folder lies now."""
     project = project_of(folder) if os.path.isdir(folder) else None
     if project is not None and project.identity is not None:
