@@ -5,6 +5,7 @@ that [throughline] names.
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
 from datetime import UTC, datetime
 from itertools import takewhile
 from typing import NamedTuple
@@ -82,13 +83,10 @@ def forget_sessions(
 
     gone: set[str] = set()
     for place in stores(settings):
-        db = open_database(place, to_write=False)
-        try:
+        with closing(open_database(place, to_write=False)) as db:
             for source in sources:
                 sessions = sessions_in(db, agent, channel_of(source, ""))
                 gone.update(session for session in sessions if is_forgotten(source, session))
-        finally:
-            db.close()
     if gone:
         forget(settings, Wanted(agent, tuple(sorted(gone))), now)
 

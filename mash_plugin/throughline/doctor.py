@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from shlex import quote
 
 from mash_plugin.errors import InvalidArgument, MashError
@@ -256,11 +256,8 @@ def _left_in_file(settings: Settings) -> Iterator[Finding]:
     place = os.path.join(settings.workspace, marks.STORE_FILE)
     if not os.path.exists(place):
         return
-    db = open_database(settings._replace(backend="file"), to_write=False)
-    try:
+    with closing(open_database(settings._replace(backend="file"), to_write=False)) as db:
         left = count_memories(db)
-    finally:
-        db.close()
     if left:
         yield Finding(
             "left-in-file",

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, suppress
 from typing import NamedTuple
 
 from mash_plugin.throughline import marks, queue, stored
@@ -36,7 +36,7 @@ def count(settings: Settings, wanted: Wanted) -> Forgotten:
     """What would go; nothing is changed."""
     memories = 0
     for place in stores(settings):
-        with _opened(place, to_write=False) as db:
+        with closing(open_database(place, to_write=False)) as db:
             memories += len(_rows(db, wanted))
     return Forgotten(memories, len(_files(settings.workspace, wanted)))
 
@@ -52,9 +52,10 @@ def forget(settings: Settings, wanted: Wanted, now: int) -> Forgotten:
     with only_one(workspace):
         memories, is_clean = 0, True
         for place in stores(settings):
-            with _opened(place, to_write=True) as db:
-                rows = _rows(db, wanted)
-                remove(db, wanted.agent, rows)
+            with closing(open_database(place, to_write=True)) as db:
+                with db.transaction():
+                    rows = _rows(db, wanted)
+                    remove(db, wanted.agent, rows)
                 memories += len(rows)
                 is_clean = db.scrub() and is_clean
         files = _files(workspace, wanted)
@@ -64,7 +65,7 @@ def forget(settings: Settings, wanted: Wanted, now: int) -> Forgotten:
         for session in wanted.sessions:
             stored.take_back(workspace, wanted.agent, session)
         if memories:
-            with _opened(settings, to_write=True) as db:
+            with closing(open_database(settings, to_write=True)) as db:
                 notes.append(rebuild(db, settings, wanted.agent, now).note)
     if not is_clean:
         notes.append(
@@ -81,15 +82,6 @@ def stores(settings: Settings) -> Iterator[Settings]:
         yield settings
     if os.path.exists(os.path.join(settings.workspace, marks.STORE_FILE)):
         yield settings._replace(backend="file")
-
-
-@contextmanager
-def _opened(settings: Settings, *, to_write: bool) -> Iterator[Database]:
-    db = open_database(settings, to_write=to_write)
-    try:
-        yield db
-    finally:
-        db.close()
 
 
 def _rows(db: Database, wanted: Wanted) -> list[Row]:

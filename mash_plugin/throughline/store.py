@@ -179,20 +179,20 @@ def rows_of_memory(db: Database, agent: str, mem_id: str) -> list[Row]:
 
 
 def remove(db: Database, agent: str, rows: list[Row]) -> None:
-    """Delete rows (ID, stage, time and words) with what finds them."""
-    with db.transaction():
-        for mem_id, stage, sort_at, words in rows:
-            place = {"agent": agent, "stage": stage, "sort_at": sort_at, "mem_id": mem_id}
-            listed = listed_words(words.split(" "))
-            db.run_many(sql.delete_word, [{**place, "word": word} for word in listed])
-            db.run(sql.delete_memory, {"agent": agent, "mem_id": mem_id})
+    """Delete rows (ID, stage, time and words) with what finds them, inside a transaction."""
+    for mem_id, stage, sort_at, words in rows:
+        place = {"agent": agent, "stage": stage, "sort_at": sort_at, "mem_id": mem_id}
+        listed = listed_words(words.split(" "))
+        db.run_many(sql.delete_word, [{**place, "word": word} for word in listed])
+        db.run(sql.delete_memory, {"agent": agent, "mem_id": mem_id})
 
 
 def expire(db: Database, agent: str, before: int) -> int:
     """Delete the working memories that were captured before a time; how many."""
     expired = 0
     while rows := db.all(sql.expired_rows, {"agent": agent, "before": before, "most": PAGE}):
-        remove(db, agent, rows)
+        with db.transaction():
+            remove(db, agent, rows)
         expired += len(rows)
     return expired
 
