@@ -263,8 +263,9 @@ def _file_text(
 
     A subagent reads with its own context.
     """
-    known = hook.chats_shown_with_files()
-    chats = [chat for chat in chats if f"{CHAT}{chat.id}" not in known]
+    if chats:
+        known = hook.chats_shown_with_files()
+        chats = [chat for chat in chats if f"{CHAT}{chat.id}" not in known]
     new = hook.claim(path, [r["id"] for r in records] + [f"{CHAT}{c.id}" for c in chats])
     text = context.file_read(
         path,

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from mash_plugin.privacy.own_words import persons_own
 from mash_plugin.privacy.spans import split_private
 from mash_plugin.records.cue_data import FOLDED
-from mash_plugin.records.quotation_marks import outside
+from mash_plugin.records.quotation_marks import BLANKS, outside
 
 LONGEST_TEXT = 2_000
 END_OF_LONG_TEXT = 750
@@ -19,7 +19,6 @@ _DENSE = re.compile("[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7a3]")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|, (?=(?:al)?though )|(?<=[。!?])|\n+|;\s*(?=\D)")
 _LIST_MARK = re.compile(r"^(?:[-*+•]\s+|\(?\d{1,2}[.)]\s*(?=\D)|#{1,6} )+")
 _APOSTROPHE = re.compile(r"\b(do|does|did|wo|ca|should|must|is|are|was|would|could|have|has)nt\b")
-_QUOTED = re.compile("\0+")
 _PLAIN = FOLDED | str.maketrans(
     {
         "’": "'",
@@ -58,7 +57,7 @@ def sentences(text: str, is_pasted: Callable[[str], bool]) -> list[str]:
     for line in text.split("\n"):
         if not line or is_pasted(line):
             continue
-        for part in _SENTENCE_END.split(_QUOTED.sub("_", outside(line, "\0"))):
+        for part in _SENTENCE_END.split(BLANKS.sub("_", outside(line))):
             sentence = _LIST_MARK.sub("", " ".join(part.split()))
             if sentence:
                 found.append(_APOSTROPHE.sub(r"\1n't", sentence[:LONGEST_SENTENCE]))

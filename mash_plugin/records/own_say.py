@@ -14,7 +14,7 @@ from mash_plugin.records.approvals import is_bare_approval
 from mash_plugin.records.cue_data import FOLDED
 from mash_plugin.records.cue_text import plain
 from mash_plugin.records.cues import reads_lasting
-from mash_plugin.records.quotation_marks import BLANK, Place, places_outside
+from mash_plugin.records.quotation_marks import BLANK, BLANKS, LETTER, Place, places_outside
 
 FEW_WORDS = 3
 """Fewer between marks are a name, more can be what somebody said."""
@@ -25,8 +25,6 @@ REACH = 600
 
 _BORDER = re.compile(r"(?<=[.!?…])\s|(?<=[。！？؟])|\n")
 _QUESTION = re.compile(r"[?？؟][?？!)\]*_\s\0]*$")
-_BLANKS = re.compile("\0+")
-_LETTER = re.compile(r"[^\W_]")
 _WORD = re.compile(r"[^\W_]+(?:['-][^\W_]+)*")
 _DENSE = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]")
 
@@ -53,7 +51,7 @@ def own_say(quote: str, text: str) -> Say:
 def _at(place: Place) -> Say:
     spans = list(_sentences(place))
     bare = "\n".join(place.bare[start:end] for start, end in spans)
-    said = plain(_BLANKS.sub(" _ ", bare))
+    said = plain(BLANKS.sub(" _ ", bare))
     is_asked = all(_QUESTION.search(place.bare[start:end]) for start, end in spans)
     enclosed = "".join(
         letter
@@ -82,7 +80,7 @@ def _sentences(place: Place) -> Iterator[tuple[int, int]]:
     ends = [match.end() for match in _BORDER.finditer(lines)]
     for start, end in pairwise([0, *ends, len(lines)]):
         is_touched = first + start < place.end and place.start < first + end
-        if is_touched and _LETTER.search(lines, start, end):
+        if is_touched and LETTER.search(lines, start, end):
             yield first + start, first + end
 
 

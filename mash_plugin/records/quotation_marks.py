@@ -22,8 +22,9 @@ _FRENCH = "\xab\u2039"
 _BRACKETS = re.compile(
     "\u300c[^\u300c\u300d]*\u300d|\u300e[^\u300e\u300f]*\u300f|\u301d[^\u301d-\u301f]*[\u301e\u301f]"
 )
-_LETTER = re.compile(r"[^\W_]")
+LETTER = re.compile(r"[^\W_]")
 BLANK = "\0"
+BLANKS = re.compile(f"{BLANK}+")
 
 
 class Place(NamedTuple):
@@ -42,12 +43,12 @@ def places_outside(quote: str, text: str) -> Iterator[Place]:
     """
     lines = "\n".join(filter(None, map(fold, text.splitlines())))
     wanted, folded = fold(quote), lines.replace("\n", " ")
-    bare = outside(folded, BLANK)
-    if not _LETTER.search(bare):
+    bare = outside(folded)
+    if not LETTER.search(bare):
         bare = folded
     start = find_folded(wanted, folded)
     while start is not None:
-        letter = _LETTER.search(bare, start)
+        letter = LETTER.search(bare, start)
         if letter is None:
             return
         end = start + len(wanted)
@@ -56,12 +57,12 @@ def places_outside(quote: str, text: str) -> Iterator[Place]:
         start = find_folded(wanted, folded, max(start + 1, letter.start() - len(wanted) + 1))
 
 
-def outside(text: str, blank: str) -> str:
+def outside(text: str) -> str:
     """The text as long as it was, with a blank for each character that marks enclose."""
     pieces: list[str] = []
     at = 0
     for start, end in sorted(_enclosed(text)):
-        pieces += text[at:start], blank * (end - max(start, at))
+        pieces += text[at:start], BLANK * (end - max(start, at))
         at = max(at, end)
     return "".join(pieces) + text[at:]
 
