@@ -47,6 +47,8 @@ class HookState:
         self._database = database
         self._on_change = on_change
         self._lock = threading.Lock()
+        self._flushing = threading.Lock()
+        """Held until what was taken is written: who flushes in order to read finds all of it."""
         self._began_at: int | None = None
         """When the first hook of this daemon came."""
         self._sessions: dict[str, SessionState] = {}
@@ -272,10 +274,15 @@ class HookState:
         self.pauses.read_again()
 
     def flush(self, now: int) -> int:
-        """Write what changed in one transaction; the number of sessions. For a worker only.
+        """Write what changed in one transaction; the number of sessions. Not for a hook.
 
-        Raises what the store raises; nothing is lost then, the next flush tries again.
+        What another thread is writing is there too then. Raises what the store raises; nothing
+        is lost then, the next flush tries again.
         """
+        with self._flushing:
+            return self._flush(now)
+
+    def _flush(self, now: int) -> int:
         with self._lock:
             work = [
                 take_unsaved(i, s)

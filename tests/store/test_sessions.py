@@ -1,11 +1,13 @@
 """Hook state: in memory at once, in the store a little later."""
 
 import threading
+from contextlib import contextmanager
 
 import pytest
 
 from mash_plugin.errors import DiskFull
 from mash_plugin.records.cues import reminder_due
+from mash_plugin.store.session_rows import find_sessions
 from mash_plugin.store.sessions import HookState
 from tests.store.conftest import opened
 from tests.store.saving import DAY, NOW
@@ -87,6 +89,31 @@ def test_a_flush_that_fails_loses_nothing(database, monkeypatch):
     assert state.flush(NOW) == 1
     assert len(_rows(database, "hook_files")) == 1
     assert _rows(database, "hook_heartbeats") == [("codex", "file-read", NOW)]
+
+
+def test_who_flushes_in_order_to_read_finds_what_another_thread_is_writing(database, monkeypatch):
+    state, writing, seen = HookState(database), database.writing, []
+    state.touch("s-1", "claude-code", "prompt-submit", NOW)
+
+    def look():
+        state.flush(NOW)
+        with database.reading() as db:
+            seen.extend(found.session_id for found in find_sessions(db, None, None, 2))
+
+    other = threading.Thread(target=look)
+
+    @contextmanager
+    def slowly():
+        other.start()
+        other.join(0.2)  # it must not get past the flush that holds its session
+        with writing() as db:
+            yield db
+
+    with monkeypatch.context() as patch:
+        patch.setattr(database, "writing", slowly)
+        state.flush(NOW)
+    other.join()
+    assert seen == ["s-1"]
 
 
 def test_two_prompts_at_once_get_one_reminder(database):
