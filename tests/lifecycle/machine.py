@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from itertools import product
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 from hypothesis import strategies as st
@@ -101,6 +102,18 @@ class Lives(RuleBasedStateMachine):
         """Only some runs edit their transcript: to index it again takes time."""
         self.may_edit = may_edit
 
+    def take_every_row(self) -> None:
+        """Walk through the tables in their order: no row of them is left to chance."""
+        self.begin(may_edit=True)
+        for pick, (row, is_refused) in enumerate(CASES.values()):
+            self._follow(row, is_refused, pick)
+        for number, (table, why) in enumerate(product(LIVE, ("current", *NOT_CURRENT))):
+            self._rely_on(table, why, number % ROUNDS)
+        for table in LIVE:
+            self._turn_into_another_kind(table)
+        self._link_again_and_across_scopes()
+        self.teardown()
+
     @rule(
         aim=st.sampled_from(
             [
@@ -174,6 +187,9 @@ class Lives(RuleBasedStateMachine):
     )
     def rely_on_one_that_is(self, table: str, why: str, number: int) -> None:
         """Confirm and link a record whatever it is."""
+        self._rely_on(table, why, number)
+
+    def _rely_on(self, table: str, why: str, number: int) -> None:
         found = self._record_that_is(FACT if why == "expired" else table, why)
         if found is None:
             return
@@ -214,6 +230,23 @@ class Lives(RuleBasedStateMachine):
         self._pass_time(MINUTE)
         for record_id in ends:
             self._look(record_id)
+
+    def _turn_into_another_kind(self, table: str) -> None:
+        """A revision keeps the kind of its record."""
+        found = self._record_at(Standing(table, "established", LIVE[table][0]))
+        other = "7.3" if table != "7.3" else "7.1"
+        say = self._say(Standing(other, "established", LIVE[other][0]), "always")
+        self._do(self._at("revise", found)._replace(say=say, cites=cites_of("both", UNEDITED)))
+
+    def _link_again_and_across_scopes(self) -> None:
+        """The same link twice is one; none leads into another scope."""
+        aim, cites = Standing(FACT, "established", "current"), cites_of("both", UNEDITED)
+        ends = [
+            str(self._do(Change("create", scope, say=self._say(aim, "always"), cites=cites))["id"])
+            for scope in (0, 0, 1)
+        ]
+        for target in (ends[1], ends[1], ends[2]):
+            self._do(self._between("link", ends[0], target, "supports"))
 
     def _say_again_what_was_forgotten(self, pick: int, number: int) -> None:
         """Neither what is gone nor what is out of sight is found again as a duplicate."""

@@ -25,9 +25,9 @@ OTHERS = (
 
 
 def run_lives(begin: Callable[[int], System], runs: int, seed: int, shrink: bool = True) -> World:
-    """Let the machine run; the world with its counts. Raises what the first bad run raised.
+    """Take every row, then let the machine run; the world with its counts.
 
-    The same seed gives the same runs. To shrink a bad run over a real store takes minutes.
+    Raises what the walk or the first bad run raised. The same seed gives the same runs. To shrink a bad run over a real store takes minutes.
     """
     world = World(begin)
     machine = type("Lives", (Lives,), {"world": world, "_hypothesis_internal_use_seed": seed})
@@ -41,6 +41,7 @@ def run_lives(begin: Callable[[int], System], runs: int, seed: int, shrink: bool
         report_multiple_bugs=False,
         suppress_health_check=list(HealthCheck),
     )
+    machine().take_every_row()
     run_state_machine_as_test(machine, settings=chosen, _min_steps=STEPS + 1)
     return world
 
