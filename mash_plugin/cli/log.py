@@ -163,9 +163,9 @@ def _told(event: Json) -> tuple[str, str]:
     session = f"session {who}" if who else "an agent"
     if event.get("agent"):
         session += f" ({event['agent']})"
+    by = "the person at the terminal" if event.get("origin") == "terminal" else session
     match event["event"]:
         case "saved":
-            by = "the person at the terminal" if event.get("origin") == "terminal" else session
             return _saved_word(event), f"{_kind(event)} by {by}"
         case "shown":
             place = f" with {event['path']}" if event.get("path") else " at its start"
@@ -179,6 +179,8 @@ def _told(event: Json) -> tuple[str, str]:
             return "confirmed", f"by {session}"
         case "hidden":
             return "hidden", f"by {session}; `mash undo` brings it back within a day"
+        case "forgotten":
+            return "forgotten", f"by {by}"
         case "chat_forgotten":
             return "forgotten", "a chat, and every record that cited it"
         case other:

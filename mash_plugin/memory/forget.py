@@ -36,6 +36,7 @@ def purge_hidden(call: Call) -> list[str]:
     with call.store.writing(may_use_reserve=True) as db:
         due = hidden_records(db, call.now - KEEP_HIDDEN_MS)  # one may have been brought back
         for hidden in due:
-            remove_record(db, hidden.record_id, call.now)
+            # The time that was promised, by which `mash log` finds who asked.
+            remove_record(db, hidden.record_id, hidden.hidden_at + KEEP_HIDDEN_MS)
     after_removal(call)
     return [hidden.record_id for hidden in due]

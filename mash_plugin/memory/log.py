@@ -100,7 +100,7 @@ class _Told:
 
 def _details(one: Event) -> Json:
     match one.event:
-        case "saved":
+        case "saved" | "forgotten":
             return {"origin": one.detail}
         case "confirmed":
             return {"message_id": one.other}

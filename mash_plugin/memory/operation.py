@@ -16,6 +16,8 @@ from mash_plugin.store.sqlite import Connection, Database
 Json = dict[str, Any]
 Change = Callable[[Connection], tuple[Json, Iterable[str]]]
 """Makes a change and tells its receipt, and the records that hold what the request said."""
+ASKED_BY = "asked_by"
+"""What of a receipt only `mash log` tells: the session and the agent."""
 
 
 class Operation:
@@ -57,4 +59,5 @@ class Operation:
             return self._answer(receipt, replayed=False)
 
     def _answer(self, receipt: Json, replayed: bool) -> Json:
-        return {"operation_id": self.operation_id, **receipt, "replayed": replayed}
+        told = {name: value for name, value in receipt.items() if name != ASKED_BY}
+        return {"operation_id": self.operation_id, **told, "replayed": replayed}

@@ -11,7 +11,7 @@ from mash_plugin.memory.forget import KEEP_HIDDEN_MS, after_removal
 from mash_plugin.memory.heads import expected_head, intact_revision
 from mash_plugin.memory.items import status_of_head
 from mash_plugin.memory.links import link, unlink
-from mash_plugin.memory.operation import Operation
+from mash_plugin.memory.operation import ASKED_BY, Operation
 from mash_plugin.memory.scopes import scope_of
 from mash_plugin.records.authority import check_authority
 from mash_plugin.records.duplicates import interpretation_hash
@@ -203,6 +203,8 @@ def _forget(call: Call, operation: Operation, change: Json) -> Json:
         receipt |= _warnings([BACKUPS_KEEP])
     else:
         receipt |= {"removed_at": call.now + KEEP_HIDDEN_MS} | _warnings([HIDDEN])
+    asked_by = {"session_id": cites.session_id, "agent": call.caller.agent}
+    receipt[ASKED_BY] = {name: who for name, who in asked_by.items() if who}
 
     def forget(db: Connection) -> tuple[Json, list[str]]:
         expected_head(db, operation.owner, change["expected"])

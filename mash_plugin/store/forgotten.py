@@ -98,7 +98,9 @@ def remove_traces(db: Connection, chat_ids: Iterable[str], session_ids: Iterable
     db.run(_SQL.delete_checkpoints, chats)
     db.run(_SQL.delete_backfill, chats)
     db.run(_SQL.delete_shown, chats)
-    db.run(_SQL.delete_sessions, {"session_ids": compact_json(list(session_ids))})
+    sessions = {"session_ids": compact_json(list(session_ids))}
+    db.run(_SQL.delete_sessions, sessions)
+    db.run(_SQL.delete_askers, sessions)
     db.run(_SQL.set_unclean)
 
 

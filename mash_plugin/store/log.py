@@ -20,9 +20,9 @@ class Event(NamedTuple):
     session_id: str | None
     agent: str | None
     detail: str
-    """The origin of a revision, the relation of a link, the path that it was shown with."""
+    """The origin of a revision or a removal, the relation of a link, the path it was shown with."""
     other: str
-    """The confirming message, the other end of a link, the subagent that it was shown to."""
+    """The confirming message, the other end of a link, the subagent, what asked to forget."""
 
 
 def list_events(db: Connection, since: int, start: int, count: int) -> list[Event]:

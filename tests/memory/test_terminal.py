@@ -475,7 +475,7 @@ def test_the_log_tells_what_was_saved_newest_first_and_pages_advance(
         ("saved", "Use Qdrant 2."),
         ("saved", "Use Qdrant."),
     ]
-    assert [e.get("origin") for e in told["events"]] == [None, "terminal", "tool"]
+    assert [e.get("origin") for e in told["events"]] == ["terminal", "terminal", "tool"]
     assert told["events"][2]["session_id"] == "s-1"
     pages, offset = [], 0
     while offset is not None:

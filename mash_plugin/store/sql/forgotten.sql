@@ -43,6 +43,10 @@ DELETE FROM hook_files WHERE shown_id IN (SELECT 'chat:' || value FROM json_each
 -- name: delete_sessions
 DELETE FROM hook_sessions WHERE session_id IN (SELECT value FROM json_each(:session_ids));
 
+-- name: delete_askers  which of these sessions asked to forget something
+UPDATE receipts SET receipt = json_remove(receipt, '$.asked_by')
+WHERE receipt ->> '$.asked_by.session_id' IN (SELECT value FROM json_each(:session_ids));
+
 -- name: set_unclean
 INSERT OR REPLACE INTO meta VALUES ('unclean', randomblob(8));
 

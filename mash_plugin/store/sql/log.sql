@@ -1,8 +1,17 @@
 -- What was saved and shown, when and by which session; texts are read apart, under their checksums.
 
 -- name: list_events
--- A record's head is its newest revision: its index finds the few that changed since.
-SELECT e.at, e.event, e.id, e.revision, e.session_id, s.agent, e.detail, e.other FROM (
+-- A record's head is its newest revision: its index finds the few that changed since. What an agent
+-- asked to forget has that receipt, with the time; all else is forgotten by the person's commands.
+WITH asked AS (
+  SELECT receipt ->> '$.id' AS record_id, recorded_at AS asked_at,
+    coalesce(receipt ->> '$.removed_at', recorded_at) AS gone_at,
+    receipt ->> '$.asked_by.session_id' AS session_id,
+    coalesce(receipt ->> '$.asked_by.agent', '') AS agent
+  FROM receipts WHERE status = 'done' AND receipt ->> '$.action' = 'forget')
+SELECT e.at, e.event, e.id, e.revision, e.session_id,
+  coalesce(s.agent, CASE WHEN e.event IN ('hidden', 'forgotten') THEN e.other END), e.detail, e.other
+FROM (
   SELECT v.recorded_at AS at, 'saved' AS event, v.record_id AS id, v.revision AS revision,
     v.session_id AS session_id, v.origin AS detail, '' AS other
   FROM records r JOIN revisions v ON v.record_id = r.record_id
@@ -14,11 +23,15 @@ SELECT e.at, e.event, e.id, e.revision, e.session_id, s.agent, e.detail, e.other
   SELECT recorded_at, 'linked', from_record, from_revision, session_id, relation, to_record
   FROM links WHERE recorded_at >= :since
   UNION ALL
-  SELECT hidden_at, 'hidden', record_id, head_revision, hidden_by, '', ''
-  FROM records WHERE hidden_at >= :since
+  SELECT r.hidden_at, 'hidden', r.record_id, r.head_revision, r.hidden_by, '', coalesce(a.agent, '')
+  FROM records r LEFT JOIN asked a ON a.record_id = r.record_id AND a.asked_at = r.hidden_at
+  WHERE r.hidden_at >= :since
   UNION ALL
-  SELECT forgotten_at, 'forgotten', record_id, NULL, NULL, '', ''
-  FROM record_tombstones WHERE forgotten_at >= :since
+  SELECT t.forgotten_at, 'forgotten', t.record_id, NULL, a.session_id,
+    iif(a.record_id IS NULL, 'terminal', 'tool'), coalesce(a.agent, '')
+  FROM record_tombstones t
+    LEFT JOIN asked a ON a.record_id = t.record_id AND a.gone_at = t.forgotten_at
+  WHERE t.forgotten_at >= :since
   UNION ALL
   SELECT forgotten_at, 'chat_forgotten', '', NULL, NULL, '', ''
   FROM chat_tombstones WHERE forgotten_at >= :since
