@@ -27,7 +27,8 @@ OTHERS = (
 def run_lives(begin: Callable[[int], System], runs: int, seed: int, shrink: bool = True) -> World:
     """Take every row, then let the machine run; the world with its counts.
 
-    Raises what the walk or the first bad run raised. The same seed gives the same runs. To shrink a bad run over a real store takes minutes.
+    Raises what the walk or the first bad run raised. The same seed gives the same runs. To
+    shrink a bad run over a real store takes minutes.
     """
     world = World(begin)
     machine = type("Lives", (Lives,), {"world": world, "_hypothesis_internal_use_seed": seed})

@@ -12,7 +12,7 @@ pytestmark = pytest.mark.slow
 
 RUNS = 500
 STORE_RUNS = 125
-"""A step of theirs costs twenty of the rules' own; `scripts/soak lifecycle` makes them by the thousand."""
+"""They cost fifteen times as much; `scripts/soak lifecycle` has them by the thousand."""
 SEEDS = (7, 11, 13, 17)
 """The same runs everywhere; each seed has a process of its own, and of the store a daemon."""
 CEILING_S = 900.0
