@@ -56,6 +56,8 @@ ALSO_AGENTS = (
     f"{UNASKED}, also in the settings of the agents; `--no-agents` leaves those alone,"
     " `--dry-run` only tells."
 )
+AGREED = "--agreed"
+"""Tells `mash init` that the person has said yes to this already."""
 NO_AGENTS = f"{UNASKED}; the settings of the agents are left alone, `--dry-run` only tells."
 # The start script that pip writes for a path with a space holds the path in double quotes.
 UNQUOTABLE = frozenset('"$`\\\n\r\t')
@@ -105,7 +107,7 @@ def main(root: Path, arguments: list[str]) -> None:
     refuse_unusable(places)
     environment = places.data / "envs" / name_of(root)
     if not is_upgrade:
-        say(plan(places, environ, has_agents="--no-agents" not in options))
+        say(plan(places, environ, options))
         options = agreed(options)
     has_driver = POSTGRES in options or brings_driver(places.data / "current")
     install(environment, root, places, environ, is_upgrade=is_upgrade, wants_driver=has_driver)
@@ -156,7 +158,7 @@ def agreed(options: list[str]) -> list[str]:
     if is_dry or (not is_unasked and not agrees()):
         print("Nothing was changed.")
         sys.exit(0 if is_dry else 1)
-    return options
+    return options if is_unasked else [AGREED, *options]
 
 
 def read_options(arguments: list[str]) -> list[str]:
@@ -221,15 +223,16 @@ def refuse_unusable(places: Places) -> None:
             fail(f"{there} cannot be written by you, and {folder} must be made there. {advice}")
 
 
-def plan(places: Places, environ: Mapping[str, str], *, has_agents: bool) -> str:
+def plan(places: Places, environ: Mapping[str, str], options: list[str]) -> str:
     """What is going to be done, in one line; a second one when HOME is not the account's."""
     path = environ.get("PATH", os.defpath)
-    found = [one for one in AGENTS if has_agents and shutil.which(one.command, path=path)]
+    found = [one for one in AGENTS if shutil.which(one.command, path=path)]
     into = [f"{one.title} (in {one.settings_file(environ)})" for one in found]
-    agents = f" for {' and '.join(into)}" if into else ""
+    agents = f" for {' and '.join(into)}" if into and "--no-agents" not in options else ""
+    index = "" if "--no-index" in options else " and indexes your agents' chats there"
     names = " and ".join(f"`{name}`" for name in PROGRAMS)
     text = f"This builds mash in {places.data} and links {names} into {places.commands};"
-    text += f" `mash init` then sets it up{agents}."
+    text += f" `mash init` then sets it up{agents}{index}."
     if not places.is_given:
         text += f" Its socket and its log go to {Path(passwd_home(), '.mash')}."
     if not places.is_given and os.path.realpath(environ["HOME"]) != os.path.realpath(passwd_home()):

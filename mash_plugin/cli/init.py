@@ -46,6 +46,7 @@ Json = dict[str, Any]
 )
 @click.option("--no-backfill", is_flag=True, help="Do not offer to review your last chats.")
 @click.option("--dry-run", is_flag=True, help="Show what would change; change nothing.")
+@click.option("--agreed", is_flag=True, hidden=True)
 def init(
     yes: bool,
     no_index: bool,
@@ -56,6 +57,7 @@ def init(
     backfill_memory: str | None,
     no_backfill: bool,
     dry_run: bool,
+    agreed: bool,
 ) -> int:
     """Set up the store, the index of your chats and every agent found.
 
@@ -66,6 +68,7 @@ def init(
         refuse_in_session("--allow-saving lets agents use mash without asking you")
     choices = Choices(
         is_unattended=yes,
+        has_agreed=agreed,
         wants_index=not no_index,
         wants_agents=not no_agents,
         may_save=allow_saving,

@@ -23,6 +23,14 @@ def test_enter_goes_on(home: Home) -> None:
     assert (home.mash_home / "data/records.db").exists()
 
 
+def test_who_agreed_in_the_installer_is_asked_only_for_what_is_left(home: Home) -> None:
+    command = ["mash", "init", "--agreed", "--no-index"]
+    code, shown = at_terminal(command, home.environment, home.home, [INTERRUPT])
+    assert code == 130, shown
+    assert "Go on?" not in shown
+    assert "Add it? [y/N]" in shown
+
+
 @pytest.mark.parametrize(
     ("typed", "is_there", "personal"),
     [(("y\n", "\n", "\n"), False, "true"), (("y\n", "y\n", "n\n"), True, "false")],

@@ -340,10 +340,13 @@ def test_the_plan_names_the_settings_that_each_agent_would_write(
     environ = {"HOME": str(tmp_path), "PATH": str(tmp_path), **given}
     for agent in installer.AGENTS:
         (tmp_path / agent.command).symlink_to("/bin/true")
-    told = installer.plan(installer.find_places(environ), environ, has_agents=True)
+    told = installer.plan(installer.find_places(environ), environ, [])
     for host in HOSTS:
         settings = host.find_place(environ).config / host.SETTINGS
         assert f"{host.TITLE} (in {settings})" in told
+    assert "indexes your agents' chats" in told
+    told = installer.plan(installer.find_places(environ), environ, ["--no-agents", "--no-index"])
+    assert "`mash init` then sets it up." in told
 
 
 @pytest.mark.parametrize(
@@ -400,7 +403,7 @@ def test_no_on_the_terminal_leaves_nothing_behind(home: Home) -> None:
     assert not home.mash_home.exists()
 
 
-@pytest.mark.parametrize(("is_terminal", "flags"), [(True, []), (False, ["--yes"])])
+@pytest.mark.parametrize(("is_terminal", "flags"), [(True, ["--agreed"]), (False, ["--yes"])])
 def test_on_a_terminal_init_asks_what_to_set_up(
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,

@@ -19,7 +19,7 @@ def ask(plan: Plan, choices: Choices) -> Choices | None:
         raise click.UsageError(
             "init asks before it changes anything and this is no terminal: add --yes."
         )
-    if not confirmed("Go on?", default=True):
+    if not choices.has_agreed and not confirmed("Go on?", default=True):
         return None
     return replace(
         choices,

@@ -21,6 +21,8 @@ class Choices:
     """What the flags say; None where the person is to be asked, or with --yes left as it is."""
 
     is_unattended: bool = False
+    has_agreed: bool = False
+    """Whether the person said yes to the plan of scripts/install, which is this one."""
     wants_index: bool = True
     wants_agents: bool = True
     may_save: bool | None = None
