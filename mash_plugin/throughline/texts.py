@@ -24,6 +24,7 @@ def search_text(agent: str, question: Question, answer: Answer) -> str:
     """A table of what was found, or the line that says that nothing was."""
     if answer.rows:
         parts = [_header(agent, question, answer), _table(question, answer.rows)]
+        parts.append(_sources(answer.rows))
     else:
         parts = [_nothing(agent, question)]
     if answer.long_term_matches is not None:
@@ -52,7 +53,7 @@ def row_data(row: Memory) -> dict[str, Any]:
         "date": row_date(row),
         "text": mask(seen(row.text)),
         "stage": row.stage,
-        "at": utc(row.stored_at if row.event_at is None else row.event_at),
+        "at": utc(_time_of(row)),
         "session_id": row.session and mask(row.session),
         "channel": row.channel and mask(row.channel),
     }
@@ -60,7 +61,7 @@ def row_data(row: Memory) -> dict[str, Any]:
 
 def row_date(row: Memory) -> str:
     """The date of the event, else of the capture."""
-    return date_of(row.stored_at if row.event_at is None else row.event_at)
+    return date_of(_time_of(row))
 
 
 def shown_category(row: Memory, stage: str) -> str:
@@ -89,6 +90,21 @@ def _table(question: Question, rows: Sequence[Memory]) -> str:
         )
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
+
+
+def _sources(rows: Sequence[Memory]) -> str:
+    """When and where each row is from: the cells of the table are fixed, what follows it is not."""
+    lines = ["Where from (UTC):"]
+    for number, row in enumerate(rows, 1):
+        known = [utc(_time_of(row))[11:16]]
+        known += [f"channel {_one_line(row.channel)}"] if row.channel else []
+        known += [f"session {_one_line(row.session)}"] if row.session else []
+        lines.append(f"{number}: {', '.join(known)}")
+    return "\n".join(lines)
+
+
+def _time_of(row: Memory) -> int:
+    return row.stored_at if row.event_at is None else row.event_at
 
 
 def _nothing(agent: str, question: Question) -> str:

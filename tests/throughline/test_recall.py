@@ -50,7 +50,8 @@ def test_a_working_search_shows_a_table_and_what_it_left_out(drained):
         + "([0-9a-f]{16})"
         + re.escape(
             "` | 0.65 | - | decision | 2026-10-03 | Decided to hold Zephyr's November invoice"
-            " until the address is fixed. |" + FOOTER
+            " until the address is fixed. |\n\nWhere from (UTC):\n1: 16:03, channel telegram:dm,"
+            " session chat-7f3a" + FOOTER
         ),
         rest,
     )
@@ -119,7 +120,9 @@ def test_long_term_matches_are_counted_and_any_shows_both(drained):
     assert "WORKING buffer" not in both
     assert "| decision (working) |" in both
     assert "| 0.90 | - | note | 2026-10-03 | Zephyr \\| likes mail. |" in both
-    assert "| 1 entries |" in drained.call("mm_search", query="Zephyr")
+    alone = drained.call("mm_search", query="Zephyr")
+    assert "| 1 entries |" in alone
+    assert alone.endswith("\n\nWhere from (UTC):\n1: 17:00"), "of no session and no channel"
 
 
 @pytest.mark.spec("R-207")
