@@ -3,7 +3,7 @@
 import os
 import shlex
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
@@ -24,13 +24,22 @@ def call_here(tool: str, request: dict[str, Any], here: bool) -> dict[str, Any]:
     return client.call(tool, request)
 
 
-def more_of(
-    command: str, words: Sequence[str], flags: Mapping[str, bool], limit: int, offset: int
-) -> str:
-    """The command that shows the next page, to be copied."""
+class Page(NamedTuple):
+    """Which part of a list is shown; `following` is where the next one begins."""
+
+    limit: int
+    offset: int
+    following: int
+    of: int | None = None
+    """How long the list is, where that was counted."""
+
+
+def more_of(command: str, words: Sequence[str], flags: Mapping[str, bool], page: Page) -> str:
+    """Which part of the list this is, and the command that shows the next one, to be copied."""
     parts = [command, *words, *(name for name, is_on in flags.items() if is_on)]
-    pages = ["--limit", str(limit), "--offset", str(offset)]
-    return f"More: mash {clean(shlex.join([*map(plain, parts), *pages]))}"
+    pages = ["--limit", str(page.limit), "--offset", str(page.following)]
+    shown = f"{page.offset + 1}-{page.following}" + (f" of {page.of}" if page.of else "")
+    return f"{shown}. More: mash {clean(shlex.join([*map(plain, parts), *pages]))}"
 
 
 def _scope_here() -> dict[str, str]:

@@ -6,7 +6,7 @@ from typing import Any
 import click
 import orjson
 
-from mash_plugin.cli.asking import call_here, more_of, plain
+from mash_plugin.cli.asking import Page, call_here, more_of, plain
 from mash_plugin.cli.telling import tell
 from mash_plugin.errors import ChatNotFound
 from mash_plugin.render.text import clean, local_date, shorten
@@ -39,7 +39,7 @@ def search(words: tuple[str, ...], here: bool, limit: int, offset: int, as_json:
             tell(f"      found as it follows {found}")
         place = clean(hit.get("project_path") or "no project")
         tell(f"    {_agent_of(hit['chat_id'])}  {place}  {hit['chat_id']}")
-    _tell_more(result, "search", words, here, limit)
+    _tell_more(result, "search", words, here, (limit, offset))
     if result["hits"]:
         click.echo("`mash chats ID` shows a chat.", err=True)
     if not result["hits"]:
@@ -73,7 +73,7 @@ def chats(chat_id: str | None, here: bool, limit: int, offset: int, as_json: boo
         project = chat.get("repository_identity") or chat.get("project_path") or ""
         click.echo(f"{local_date(chat.get('last_active_at'))}  {chat['source']}  {_title(chat)}")
         click.echo(f"    {clean(project)}  {chat['id']}")
-    _tell_more(result, "chats", (), here, limit)
+    _tell_more(result, "chats", (), here, (limit, offset))
     if not result["chats"]:
         click.echo("No chats here. `mash index` reads what is new.", err=True)
 
@@ -98,7 +98,7 @@ def _show_chat(chat_id: str, limit: int, offset: int, *, as_json: bool) -> None:
         )
         for line in message["text"].splitlines():
             click.echo(f"    {clean(line)}")
-    _tell_more(result, "chats", (chat_id,), False, limit)
+    _tell_more(result, "chats", (chat_id,), False, (limit, offset))
 
 
 def _agent_of(chat_id: str) -> str:
@@ -114,8 +114,13 @@ def _title(chat: dict[str, Any]) -> str:
 
 
 def _tell_more(
-    result: dict[str, Any], command: str, words: Sequence[str], here: bool, limit: int
+    result: dict[str, Any],
+    command: str,
+    words: Sequence[str],
+    here: bool,
+    asked: tuple[int, int],
 ) -> None:
     following = result.get("next_offset")
     if following is not None:
-        click.echo(more_of(command, words, {"--here": here}, limit, following), err=True)
+        page = Page(*asked, following)
+        click.echo(more_of(command, words, {"--here": here}, page), err=True)

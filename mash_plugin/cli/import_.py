@@ -217,7 +217,8 @@ def _show_memory(found: Json) -> None:
             f"    {record['kind']:<11}{shorten(clean(record['statement']), STATEMENT_CHARS)}"
         )
     if len(found["records"]) > SHOWN:
-        click.echo(f"    and {len(found['records']) - SHOWN} more; --dry-run --json lists all")
+        how = "--dry-run --json" if found["dry_run"] else "`mash records --all`"
+        click.echo(f"    and {len(found['records']) - SHOWN} more; {how} lists all")
     for reason, number in found["left_out"].items():
         click.echo(f"Left out: {number} {clean(reason)}.")
     if not found["dry_run"] and found["records"]:

@@ -9,6 +9,7 @@ import click
 import orjson
 from click.core import ParameterSource
 
+from mash_plugin.cli.asking import Page, more_of
 from mash_plugin.cli.moments import length_ms
 from mash_plugin.cli.record_words import kind_words
 from mash_plugin.cli.tables import SHORT_ID, lines_of, moments, print_table, when
@@ -55,9 +56,9 @@ def log(since: str | None, follow: bool, limit: int, offset: int, as_json: bool)
     else:
         click.echo(_nothing(since, offset), err=True)
     if page["next_offset"] is not None:
-        told = f" --since '{since}'" if since else ""
-        more = f"mash log{told} --limit {limit} --offset {page['next_offset']}"
-        click.echo(f"More: {more}", err=True)
+        since_then = ("--since", since) if since else ()
+        following = Page(limit, offset, page["next_offset"])
+        click.echo(more_of("log", since_then, {}, following), err=True)
     return 0
 
 

@@ -92,7 +92,8 @@ def _show(told: Json) -> None:
     for one in told["refused"]:
         tell(f"Stays here: {clean(one['id'])}: {clean(one['why'])}")
     if len(told["refused"]) < told["set_aside"]:
-        tell(f"... and {told['set_aside'] - len(told['refused'])} more.")
+        left = told["set_aside"] - len(told["refused"])
+        tell(f"... and {left} more; `mash publish --status` names them once these are settled.")
     if failure := told.get("last_failure"):
         tell(f"PROBLEM: {clean(failure['message'])}")
 

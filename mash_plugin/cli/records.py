@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import click
 import orjson
 
-from mash_plugin.cli.asking import call_here, more_of, plain
+from mash_plugin.cli.asking import Page, call_here, more_of, plain
 from mash_plugin.cli.record_words import kind_words, place
 from mash_plugin.cli.tables import lines_of, moments, print_table, short_ids
 from mash_plugin.render.text import clean
@@ -78,8 +78,7 @@ def _show_own(asked: _Asked) -> int:
         own = counted(len(found) - imported, "record")
         click.echo(f"{own} of yours, {imported} of another owner: those reach no agent.", err=True)
     if following is not None:
-        place = f"{asked.offset + 1}-{asked.offset + len(page)} of {len(found)}."
-        click.echo(f"{place} {_more(asked, asked.text, following)}", err=True)
+        click.echo(_more(asked, asked.text, following, len(found)), err=True)
     if found and not page:
         click.echo(f"There are only {len(found)} of them.", err=True)
     elif not page:
@@ -138,9 +137,9 @@ def _print_page(page: list[Json], ids: list[str], command: str) -> None:
     click.echo(f"One with its evidence: {command}", err=True)
 
 
-def _more(asked: _Asked, words: tuple[str, ...], following: int) -> str:
+def _more(asked: _Asked, words: tuple[str, ...], following: int, of: int | None = None) -> str:
     flags = {"--here": asked.here, "--all": asked.show_all}
-    return more_of("records", words, flags, asked.limit, following)
+    return more_of("records", words, flags, Page(asked.limit, asked.offset, following, of))
 
 
 def _hint(asked: _Asked) -> str:

@@ -83,3 +83,12 @@ def test_a_session_that_was_forgotten_is_named_no_more(memory: Memory, shop: Sho
     events = orjson.loads(done.output)["events"]
     assert next(e for e in events if e["event"] == "forgotten")["origin"] == "tool"
     assert b"s-1" not in orjson.dumps(events)
+
+
+def test_a_page_tells_which_part_it_is_and_how_the_next_one_is_seen(
+    memory: Memory, shop: Shop
+) -> None:
+    for statement in ("Perhaps Qdrant.", "Perhaps Milvus.", "Perhaps Faiss."):
+        memory.candidate(statement)
+    done = CliRunner().invoke(log, ["--since", "3d", "--limit", "1", "--offset", "1"])
+    assert "2-2. More: mash log --since 3d --limit 1 --offset 2" in done.output
