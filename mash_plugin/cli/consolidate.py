@@ -35,6 +35,11 @@ class WithSettings(click.Command):
 @agent_option("Whose.")
 @click.option("--drain-only", is_flag=True, help="Only move what is queued into the store.")
 @click.option("--promote-only", is_flag=True, help="Only copy what matters, and expire; nightly.")
+@click.option(
+    "--file-to-postgres",
+    is_flag=True,
+    help="Only move what memories.db holds of this agent into Postgres; once, after the change.",
+)
 @quiet
 @as_json
 @places
@@ -42,6 +47,7 @@ def consolidate(
     agent: str,
     drain_only: bool,
     promote_only: bool,
+    file_to_postgres: bool,
     quiet: bool,
     as_json: bool,
     config_dir: str,
@@ -52,8 +58,9 @@ def consolidate(
     Draining is cheap with nothing to do: run it every few minutes. Exit code 1 when an entry
     could not be stored; it stays queued, or was set aside by name if nobody can read it.
     """
-    if drain_only and promote_only:
-        raise click.UsageError("Give --drain-only, --promote-only or neither, not both.")
+    if drain_only + promote_only + file_to_postgres > 1:
+        only = "--drain-only, --promote-only and --file-to-postgres"
+        raise click.UsageError(f"Give one of {only}, or none.")
     settings = settings_of(config_dir, workspace)
     if not promote_only and not os.path.isdir(settings.workspace):
         raise click.UsageError(
@@ -64,9 +71,11 @@ def consolidate(
 
     now, silent = now_ms(os.environ), quiet or as_json
     done: dict[str, int] = {}
-    if not promote_only:
+    if file_to_postgres:
+        done = _move(settings, agent, now, silent=silent)
+    elif not promote_only:
         done |= _drain(settings, agent, now, quiet=quiet, silent=silent)
-    if not drain_only:
+    if not (drain_only or file_to_postgres):
         done |= _promote(settings, agent, now, silent=silent)
     if as_json:
         print_json(done)
@@ -115,3 +124,19 @@ def _promote(settings: "Settings", agent: str, now: int, *, silent: bool) -> dic
     if promoted.note:
         click.echo(masked(promoted.note), err=True)
     return {"promoted": promoted.copied, "expired": promoted.expired}
+
+
+def _move(settings: "Settings", agent: str, now: int, *, silent: bool) -> dict[str, int]:
+    """Move what the file holds, and tell of it; the memories counted."""
+    from mash_plugin.throughline.moving import move, refuse_without_postgres
+
+    try:
+        refuse_without_postgres(settings)
+    except InvalidArgument as error:
+        raise click.UsageError(error.message) from None
+    moved = move(settings, agent, now)
+    if not silent:
+        click.echo(str(moved))
+    if moved.note:
+        click.echo(masked(moved.note), err=True)
+    return {"moved": moved.moved, "known": moved.known}

@@ -55,7 +55,8 @@ def call_memory_tool(
 ) -> int:
     """Print what the tool answers, or its error; the exit code."""
     from mash_plugin.cli.arguments import parsed
-    from mash_plugin.throughline.tools import call_tool, hints
+    from mash_plugin.throughline.hints import hints
+    from mash_plugin.throughline.tools import call_tool
 
     try:
         asked, place = parsed(arguments), place_of(agent, config_dir, workspace)

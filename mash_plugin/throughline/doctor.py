@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterator
-from contextlib import closing, suppress
+from contextlib import suppress
 from shlex import quote
 
 from mash_plugin.errors import InvalidArgument, MashError
@@ -232,7 +232,7 @@ def _store(settings: Settings, agent: str | None, now: int) -> Iterator[Finding]
             yield Finding("backend", "note", NEEDS_POSTGRES)
             return
         yield Finding("store", "ok", f"the store can be read: {db.place}, as {db.agent}")
-        yield from _left_in_file(settings)
+        yield from _left_in_file(settings, db.agent or "")
         if agent not in (None, db.agent):
             yield Finding(
                 "login",
@@ -249,19 +249,24 @@ def _store(settings: Settings, agent: str | None, now: int) -> Iterator[Finding]
         db.close()
 
 
-def _left_in_file(settings: Settings) -> Iterator[Finding]:
+def _left_in_file(settings: Settings, agent: str) -> Iterator[Finding]:
     """What was stored before the workspace changed to Postgres, where no search looks."""
-    from mash_plugin.throughline.store import count_memories, open_database
+    from mash_plugin.throughline.moving import left_in_file
 
+    left = left_in_file(settings)
     place = os.path.join(settings.workspace, marks.STORE_FILE)
-    if not os.path.exists(place):
-        return
-    with closing(open_database(settings._replace(backend="file"), to_write=False)) as db:
-        left = count_memories(db)
+    if mine := left.pop(agent, 0):
+        yield Finding(
+            "left-in-file",
+            "warning",
+            f"{mine} memories of {agent} are still in {place}, where nothing is searched now",
+            f"meaning-memory consolidate --agent-id {agent} --file-to-postgres ...",
+        )
     if left:
+        told = ", ".join(f"{name} ({count})" for name, count in left.items())
         yield Finding(
             "left-in-file",
             "note",
-            f"{left} memories of before Postgres are in {place}, where nothing is searched now",
-            "Capture again what you still have; see the rest with MM_BACKEND=file, and delete it.",
+            f"memories of other agents are still in {place}: {told}",
+            "Each moves its own: meaning-memory consolidate --agent-id NAME --file-to-postgres ...",
         )

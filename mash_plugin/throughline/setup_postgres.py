@@ -19,6 +19,7 @@ from mash_plugin.postgres.dsn import parsed, place_of
 from mash_plugin.postgres.roles import make_ordinary, may_become
 from mash_plugin.throughline.artifacts import memory_id
 from mash_plugin.throughline.dsn import FILE, SCHEMA, connection_options
+from mash_plugin.throughline.marks import STORE_FILE
 from mash_plugin.throughline.postgres import (
     ADVICE,
     MIGRATIONS,
@@ -37,6 +38,7 @@ _ONE_AT_A_TIME = 0x6D6D_0001
 class SetUp(NamedTuple):
     """What one run did."""
 
+    agent: str
     place: str
     role: str
     file: str
@@ -45,11 +47,18 @@ class SetUp(NamedTuple):
 
     def __str__(self) -> str:
         login = "made" if self.is_new_login else "kept"
-        return (
+        folder = os.path.dirname(self.file)
+        told = (
             f"setup-postgres: {self.place}: {self.migrated} migration(s) run,"
             f" login {self.role} {login}, its connection is in {self.file}"
             "\nFrom now on set MM_BACKEND=postgres for every command, or write"
-            f' backend = "postgres" into {os.path.join(os.path.dirname(self.file), CONFIG_FILE)}'
+            f' backend = "postgres" into {os.path.join(folder, CONFIG_FILE)}'
+        )
+        if not os.path.exists(os.path.join(folder, STORE_FILE)):
+            return told
+        return (
+            f"{told}\nThen move what {STORE_FILE} holds into Postgres:"
+            f" meaning-memory consolidate --agent-id {self.agent} --file-to-postgres ..."
         )
 
 
@@ -76,7 +85,7 @@ def set_up(admin_dsn: str, agent: str, config_dir: str, *, new_password: bool = 
         is_new = _make_login(admin, agent, file, options, new_password=new_password)
     # Through the agent's own eyes: it is told now, not in the night, when this login cannot work.
     open_postgres(Settings(config_dir, "postgres", dsn_file=file), to_write=True).close()
-    return SetUp(place, role_of(agent), file, migrated, is_new)
+    return SetUp(agent, place, role_of(agent), file, migrated, is_new)
 
 
 def _make_roles(admin: Connection) -> None:

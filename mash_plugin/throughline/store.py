@@ -7,7 +7,7 @@ what a backend is stands in backend.py.
 import os
 from collections.abc import Iterator
 from types import SimpleNamespace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from mash_plugin.postgres.dsn import missing_driver
 from mash_plugin.store.queries import load
@@ -70,11 +70,7 @@ def store_capture(db: Database, entry: Entry) -> list[Artifact]:
     """Let the rows of a session be those of this capture; the artifacts that are new or changed."""
     assert entry.session is not None  # noqa: S101 - checked where the entry is read
     rows = db.all(sql.session_rows, {"agent": entry.agent, "session": entry.session})
-    before = {
-        row[0]: row
-        for row in rows
-        if row[1] == "working" and not (row[9] or "").startswith(REMEMBERED)
-    }
+    before = {row[0]: row for row in rows if is_captured(row[1], row[9])}
     changed = []
     for artifact in entry.artifacts:
         mem_id = captured_id(entry.agent, entry.session, artifact.key)
@@ -96,10 +92,22 @@ def store_remembered(db: Database, entry: Entry) -> list[Artifact]:
     for artifact in entry.artifacts:
         mem_id = remembered_id(entry.agent, entry.session, entry.stage, artifact.text)
         if db.one(sql.get_memory, {"agent": entry.agent, "mem_id": mem_id}) is None:
-            key = _next_key(db, entry) if entry.session else None
+            key = next_key(db, entry.agent, entry.session) if entry.session else None
             _insert(db, entry, artifact, mem_id, key)
             changed.append(artifact)
     return changed
+
+
+def next_key(db: Database, agent: str, session: str) -> str:
+    """The artifact key of what an agent remembers next in a session."""
+    rows = db.all(sql.session_rows, {"agent": agent, "session": session})
+    ends = [str(row[9]).removeprefix(REMEMBERED) for row in rows if row[9]]
+    return f"{REMEMBERED}{max((int(end) for end in ends if end.isdecimal()), default=0) + 1}"
+
+
+def is_captured(stage: str, artifact_key: str | None) -> bool:
+    """Whether a row came from a transcript: such rows of a session are replaced together."""
+    return stage == "working" and not (artifact_key or "").startswith(REMEMBERED)
 
 
 def remembered_id(agent: str, session: str | None, stage: str, text: str) -> str:
@@ -156,10 +164,9 @@ def count_overdue(db: Database, agent: str, before: int) -> int:
     return int(row[0]) if row else 0
 
 
-def count_memories(db: Database) -> int:
-    """How many memories a store holds, of whomever."""
-    row = db.one(sql.count_memories, {})
-    return int(row[0]) if row else 0
+def count_by_agent(db: Database) -> dict[str, int]:
+    """How many memories a store holds of each agent, as far as the login may see."""
+    return dict(db.all(sql.count_by_agent, {}))
 
 
 def sessions_in(db: Database, agent: str, channels: str) -> list[str]:
@@ -176,6 +183,14 @@ def rows_of_session(db: Database, agent: str, session: str) -> list[Row]:
 def rows_of_memory(db: Database, agent: str, mem_id: str) -> list[Row]:
     """A memory with its promoted copy, or a copy with its original, as `remove` takes them."""
     return db.all(sql.rows_of_memory, {"agent": agent, "mem_id": mem_id})
+
+
+def put_row(db: Database, row: dict[str, Any]) -> None:
+    """Insert a row with what finds it, inside a transaction."""
+    db.run(sql.insert_memory, row)
+    place = {key: row[key] for key in ("agent", "stage", "sort_at", "mem_id")}
+    listed = listed_words(row["words"].split(" "))
+    db.run_many(sql.insert_word, [{**place, "word": word} for word in listed])
 
 
 def remove(db: Database, agent: str, rows: list[Row]) -> None:
@@ -254,21 +269,14 @@ def _insert(db: Database, entry: Entry, artifact: Artifact, mem_id: str, key: st
         "source_mem_id": None,
         "words": " ".join(words),
     }
-    _put(db, row, words)
+    put_row(db, row)
 
 
 def _copy(db: Database, agent: str, original: Row) -> None:
     row = dict(zip(_COPIED, original, strict=True))
-    words = row["words"].split(" ")
     of = row["mem_id"]
     as_copy = {"mem_id": promoted_id(of), "stage": "long_term", "source_mem_id": of}
-    _put(db, {**row, "agent": agent, **as_copy}, words)
-
-
-def _put(db: Database, row: dict[str, object], words: list[str]) -> None:
-    db.run(sql.insert_memory, row)
-    place = {key: row[key] for key in ("agent", "stage", "sort_at", "mem_id")}
-    db.run_many(sql.insert_word, [{**place, "word": word} for word in listed_words(words)])
+    put_row(db, {**row, "agent": agent, **as_copy})
 
 
 def _remove_shown(db: Database, agent: str, row: Row) -> None:
@@ -284,9 +292,3 @@ def _artifact_of(row: Row) -> Artifact:
 def _of_session(row: Row) -> Memory:
     event_at, stored_at = row[5], row[6]
     return Memory._make((*row, stored_at if event_at is None else event_at, None))
-
-
-def _next_key(db: Database, entry: Entry) -> str:
-    rows = db.all(sql.session_rows, {"agent": entry.agent, "session": entry.session})
-    ends = [str(row[9]).removeprefix(REMEMBERED) for row in rows if row[9]]
-    return f"{REMEMBERED}{max((int(end) for end in ends if end.isdecimal()), default=0) + 1}"

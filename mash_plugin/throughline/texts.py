@@ -108,6 +108,7 @@ def _time_of(row: Memory) -> int:
 
 
 def _nothing(agent: str, question: Question) -> str:
+    """The line has a fixed form (R-206): what may help is told beside it."""
     filters = f"query={question.query}, category={question.category}, min_sig={question.min_sig}"
     if question.stage != "long_term":
         filters += f", memory_stage={question.stage}"

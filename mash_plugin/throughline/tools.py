@@ -1,12 +1,10 @@
 """The mm_* tools: what they are called, what they take, and what they answer."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from mash_plugin.errors import InvalidArgument
-from mash_plugin.throughline import queue
 from mash_plugin.throughline.arguments import checked
-from mash_plugin.throughline.mending import lost_store
 from mash_plugin.throughline.recall import BUDGET, MOST, STAGES, Question
 from mash_plugin.throughline.settings import Settings
 
@@ -115,29 +113,6 @@ def call_tool(name: str, arguments: Mapping[str, Any], place: Place) -> Reply:
             f"There is no tool {name[:100]!r} here; the tools: {', '.join(offered)}."
         )
     return _ANSWERS[name](checked(offered[name]["inputSchema"], arguments), place)
-
-
-def hints(name: str, arguments: Mapping[str, Any], reply: Reply, place: Place) -> Iterator[str]:
-    """What may be behind an answer without any memory.
-
-    The answer itself has a fixed form (R-206), so only a person at the terminal is told.
-    """
-    if name not in (SEARCH, SESSION_RECALL) or reply.data["entries"]:
-        return
-    if name == SEARCH and arguments.get("memory_stage") in (None, "long_term"):
-        asked = {**arguments, "memory_stage": "working", "budget": MOST}
-        if elsewhere := len(call_tool(name, asked, place).data["entries"]):
-            yield (
-                f"{elsewhere} match(es) in working memory, where captured sessions are:"
-                ' ask with "memory_stage": "working".'
-            )
-    if len((arguments.get("query") or "").split()) > 1:
-        yield "All words of the query must match: ask with fewer, or with none for all memories."
-    workspace = place.settings.workspace
-    if waiting := len(queue.pending(workspace, place.agent)):
-        yield f"{waiting} capture(s) of {place.agent} wait for the next drain, and are found then."
-    if lost := lost_store(place.settings):
-        yield lost
 
 
 def _search(asked: Json, place: Place) -> Reply:

@@ -172,15 +172,3 @@ def test_a_program_reads_what_was_done_as_json(workspace):
     }
     drain = workspace.run("consolidate", "--drain-only", *options)
     assert json.loads(drain.out) == {"drained": 0, "known": 0, "failed": 0}
-
-
-@pytest.mark.parametrize("backend", ["postgres"], indirect=True)
-def test_the_doctor_counts_what_stays_in_the_file_after_the_change_to_postgres(workspace):
-    capture_job(workspace, JOB)
-    workspace.drain(MM_BACKEND="file")
-    found = doctor(workspace)
-    assert (found.code, "2 memories of before Postgres" in found.out) == (0, True)
-    workspace.run(
-        "forget", "--agent", AGENT, "--session-id", "job", "--yes", "--config-dir", workspace.path
-    )
-    assert "before Postgres" not in doctor(workspace).out

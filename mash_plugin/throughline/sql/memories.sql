@@ -135,5 +135,16 @@ WHERE agent_id = :agent AND (mem_id = :mem_id OR source_mem_id = :mem_id
   OR mem_id = (SELECT c.source_mem_id FROM mm_memories AS c
     WHERE c.agent_id = :agent AND c.mem_id = :mem_id));
 
--- name: count_memories
-SELECT COUNT(*) FROM mm_memories;
+-- name: count_by_agent
+SELECT agent_id, COUNT(*) FROM mm_memories GROUP BY agent_id ORDER BY agent_id;
+
+-- name: some_sessions
+SELECT DISTINCT session_id FROM mm_memories WHERE agent_id = :agent LIMIT :most;
+
+-- name: whole_rows
+-- Every column of the rows of a session, or of those that belong to none, the earliest first.
+SELECT mem_id, stage, category, significance, text, event_at, stored_at, sort_at, session_id,
+  channel, source_kind, artifact_key, status, source_mem_id, words
+FROM mm_memories
+WHERE agent_id = :agent AND session_id IS NOT DISTINCT FROM :session
+ORDER BY stored_at, mem_id;

@@ -1,0 +1,55 @@
+"""What may be behind an answer without any memory, for the person at the terminal."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from typing import Any
+
+from mash_plugin.throughline import queue
+from mash_plugin.throughline.mending import lost_store
+from mash_plugin.throughline.moving import left_in_file
+from mash_plugin.throughline.recall import MOST
+from mash_plugin.throughline.store import count_by_agent, open_database
+from mash_plugin.throughline.tools import SEARCH, SESSION_RECALL, Place, Reply, call_tool
+from mash_plugin.throughline.waiting import of_others
+
+
+def hints(name: str, arguments: Mapping[str, Any], reply: Reply, place: Place) -> Iterator[str]:
+    """What helps; the answer itself has a fixed form."""
+    if name not in (SEARCH, SESSION_RECALL) or reply.data["entries"]:
+        return
+    if unknown := _unknown_agent(place):
+        yield unknown
+        return
+    if name == SEARCH and arguments.get("memory_stage") in (None, "long_term"):
+        asked = {**arguments, "memory_stage": "working", "budget": MOST}
+        if elsewhere := len(call_tool(name, asked, place).data["entries"]):
+            yield (
+                f"{elsewhere} match(es) in working memory, where captured sessions are:"
+                ' ask with "memory_stage": "working".'
+            )
+    if len((arguments.get("query") or "").split()) > 1:
+        yield "All words of the query must match: ask with fewer, or with none for all memories."
+    if waiting := len(queue.pending(place.settings.workspace, place.agent)):
+        yield f"{waiting} capture(s) of {place.agent} wait for the next drain, and are found then."
+    if lost := lost_store(place.settings):
+        yield lost
+    if left := left_in_file(place.settings).get(place.agent):
+        yield (
+            f"{left} memories of {place.agent} are still in memories.db, not in Postgres:"
+            f" meaning-memory consolidate --agent-id {place.agent} --file-to-postgres ..."
+        )
+
+
+def _unknown_agent(place: Place) -> str:
+    """What to say of an agent of whom there is nothing, where there is something of others."""
+    agent, workspace = place.agent, place.settings.workspace
+    with closing(open_database(place.settings, to_write=False)) as db:
+        names = set(count_by_agent(db)) | ({db.agent} if db.agent else set())
+    if agent in names or queue.pending(workspace, agent) or left_in_file(place.settings).get(agent):
+        return ""
+    names |= {one.agent for one in of_others(workspace, agent)}
+    if not names:
+        return ""
+    return (
+        f"There is nothing of {agent} here, but of: {', '.join(sorted(names))}. Is the name right?"
+    )
