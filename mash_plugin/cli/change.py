@@ -8,7 +8,7 @@ import click
 import orjson
 
 from mash_plugin.cli.asking import plain
-from mash_plugin.cli.consent import confirmed, refuse_in_session
+from mash_plugin.cli.consent import confirmed, mark_of_session, refuse_in_session
 from mash_plugin.cli.record_page import record_rows
 from mash_plugin.cli.record_words import state_words
 from mash_plugin.cli.session_ids import SessionId
@@ -126,16 +126,20 @@ def forget_record(record_id: str) -> None:
 @click.argument("record_id", metavar="[ID]", required=False)
 @click.option("--json", "as_json", is_flag=True, help="Print the list as JSON.")
 def undo(record_id: str | None, as_json: bool) -> None:
-    """Bring back a record that an agent asked to forget; without ID, list them.
+    """Bring back a record that an agent asked to forget; without ID, list them, or take the one.
 
     What you had established is only hidden by an agent's forget, and removed 24 hours later.
     """
     if record_id is None:
-        _list_hidden(as_json)
-        return
-    _require_terminal()
-    told = _ask("undo", id=plain(record_id))
-    _show(told)
+        hidden = _list_hidden(as_json)
+        if len(hidden) != 1 or as_json or not sys.stdin.isatty() or mark_of_session():
+            return
+        (record_id,) = hidden
+        told = _ask("undo", id=record_id)
+    else:
+        _require_terminal()
+        told = _ask("undo", id=plain(record_id))
+        _show(told)
     _do(told, "Bring it back?")
 
 
@@ -209,14 +213,15 @@ def _leave() -> None:
     click.get_current_context().exit(1)
 
 
-def _list_hidden(as_json: bool) -> None:
+def _list_hidden(as_json: bool) -> list[str]:
+    """Show what can be brought back; the IDs."""
     from mash_plugin import client
 
     hidden = client.call("terminal_hidden", {})["records"]
+    ids = short_ids([one["record"]["id"] for one in hidden])
     if as_json:
         click.echo(orjson.dumps({"records": hidden}).decode())
-        return
-    ids = short_ids([one["record"]["id"] for one in hidden])
+        return [*ids]
     heading, days = moments("Hidden", [one["hidden_at"] for one in hidden])
     rows = [
         (
@@ -232,9 +237,11 @@ def _list_hidden(as_json: bool) -> None:
     ]
     if rows:
         print_table(rows, ("ID", heading, "Record"))
-        click.echo("`mash undo ID` brings one back.", err=True)
+        name, which = (*ids.values(), "it") if len(ids) == 1 else ("ID", "one")
+        click.echo(f"`mash undo {name}` brings {which} back.", err=True)
     else:
         click.echo(NOTHING_HIDDEN, err=True)
+    return [*ids]
 
 
 def _withdraw_session(which: Json) -> None:

@@ -59,13 +59,18 @@ def refuse_in_session(what: str) -> None:
     Not even on a terminal, for an agent can open one of its own (`script`). A guard rail alone: a
     shell may drop the variables, or speak to the daemon itself (SECURITY.md).
     """
-    from mash_plugin.agents.reviewing import OF_A_SESSION
-
-    marks = (name for name in OF_A_SESSION if name not in OF_AN_EDITOR)
-    found = next((name for name in marks if name in os.environ), None)
+    found = mark_of_session()
     if found is not None:
         raise click.UsageError(
             f"{what}, and this is an agent's session ({found} is set): run it in a terminal of"
             " your own.",
             click.get_current_context(),
         )
+
+
+def mark_of_session() -> str | None:
+    """The variable by which this shell is known to be an agent's; None in a person's own."""
+    from mash_plugin.agents.reviewing import OF_A_SESSION
+
+    marks = (name for name in OF_A_SESSION if name not in OF_AN_EDITOR)
+    return next((name for name in marks if name in os.environ), None)

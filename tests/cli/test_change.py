@@ -195,14 +195,18 @@ def test_what_an_agent_forgot_is_listed_and_brought_back(told: Home) -> None:
     made = save(told, "established", "Keep the index small.")
     receipt = record(told, {"action": "forget", "expected": {"id": made, "revision": 1}})
     assert "removed_at" in receipt
-    listed = told.mash("undo").out
-    assert "Keep the index small." in listed
+    listed = told.mash("undo")
+    assert "Keep the index small." in listed.out
+    assert f"`mash undo {made[:12]}` brings it back." in listed.err
     (hidden,) = json.loads(told.mash("undo", "--json").out)["records"]
     assert hidden["record"]["id"] == made
     assert "mash undo" in told.mash("record", made).err
     assert "  hidden " in told.mash("log").out
-    code, shown = on_a_terminal(told, "y\n", "mash", "undo", made[:8])
+    code, shown = on_a_terminal(told, "n\n", "mash", "undo", made[:8])
+    assert code == 1, shown
+    code, shown = on_a_terminal(told, "y\n", "mash", "undo")
     assert code == 0, shown
+    assert "Keep the index small." in shown
     assert state_of(told, made)["status"] == "current"
 
 
