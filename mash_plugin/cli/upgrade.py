@@ -49,13 +49,13 @@ def upgrade(source: str | None, check: bool, finish: bool, fits: bool) -> int:
         return _refuse_newer_store(paths)
     refuse_sandbox()
     if finish:
-        return _finish(paths)
+        return _finish(paths, is_new=True)
     current = _current(paths)
     root = _source(source, current)
     name = _name_of(root)
     if name == current.name:
         tell(f"mash {_version(name)} is what {root} holds.")
-        return 0 if check else _finish(paths)
+        return 0 if check else _finish(paths, is_new=False)
     tell(f"Installed is {current.name}; {root} holds {name}.")
     if check:
         _tell_plugin(paths, root)
@@ -143,15 +143,18 @@ def _refuse_newer_store(paths: Paths) -> int:
     return 0
 
 
-def _finish(paths: Paths) -> int:
-    """What the new version does once it is installed: its daemon, its plugin, what to do."""
+def _finish(paths: Paths, *, is_new: bool) -> int:
+    """What a version does once it is installed: its daemon, its plugin, what to do.
+
+    Of the version that is there already, only what is amiss.
+    """
     from mash_plugin import client
     from mash_plugin.cli.wizard.found import find_agents, titles_of
     from mash_plugin.cli.wizard.plan import Plan
     from mash_plugin.cli.wizard.steps import installs, replace_other_daemon
 
     environments.isolate_commands(_current(paths))  # a wheel is installed by the former version
-    replace_other_daemon(paths)
+    is_new = replace_other_daemon(paths) or is_new
     client.call("ping", {}, paths=paths)
     rendered = render(source_folder(), launch_of(paths))
     folder = Path(paths.marketplace)
@@ -165,10 +168,14 @@ def _finish(paths: Paths) -> int:
     plan = Plan(paths, rendered, agents, {})
     done = [one for one in agents if installs(plan, one)]
     environments.drop_unused(Path(paths.data) / "envs", _current(paths))
+    is_due = has_changed or any(one.is_due for one in done)
+    if not is_new and not is_due:
+        tell("Nothing has changed: agents and daemon go on as they are.")
+        return int(len(done) < len(agents))
     tell(f"mash {_version(_current(paths).name)} is installed.")
     if not done:
         return int(len(done) < len(agents))
-    if has_changed or any(one.is_due for one in done):
+    if is_due:
         for review in dict.fromkeys(one.host.REVIEW for one in done if one.host.REVIEW):
             tell(review)
     else:

@@ -115,6 +115,8 @@ def test_commands_that_a_former_version_installed_start_isolated_too(
     done = installed.mash("upgrade", str(wheels[VERSIONS[0]]))
     assert done.code == 0, done
     assert [b" -I\n" in command.read_bytes() for command in commands] == [True, True]
+    assert "Nothing has changed" in done.out
+    assert "Restart" not in done.out
 
 
 def test_a_newer_version_takes_over_while_agents_run_on_and_hooks_stay_trusted(
