@@ -122,7 +122,7 @@ def agent_option(
     "--plain",
     metavar="FILE",
     help="A log without roles: stored is that it ran and how many lines it has, none of its text;"
-    " - as above.",
+    " nothing of an empty one. - as above.",
 )
 @click.option(
     "--verbose",
@@ -193,6 +193,8 @@ def _tell(captured: "Captured", *, quiet: bool, verbose: bool) -> None:
         click.echo(masked(str(captured)))
         if captured.replaces:
             click.echo(masked(REPLACES.format(captured.source.session)), err=True)
+        if captured.remark:
+            click.echo(captured.remark, err=True)
     for said in filter(None, (captured.fault, *captured.notes)):
         click.echo(said, err=True)
     if verbose:

@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 
 
 GOES_ON = "chat"
+EMPTY_LOG = (
+    "The log is empty; nothing was queued. That a job ran which prints nothing is told by one JSON"
+    " line of the role assistant (--transcript -)."
+)
 
 
 class Captured(NamedTuple):
@@ -42,6 +46,8 @@ class Captured(NamedTuple):
     """What else was left out, for whoever asks."""
     replaces: bool = False
     """Whether another run of a job or loop was captured under this session ID before."""
+    remark: str = ""
+    """What is no fault, and not for whoever wants silence."""
 
     def data(self) -> dict[str, object]:
         """The same for programs."""
@@ -133,12 +139,17 @@ def _details(session: "Session") -> Iterator[str]:
 def capture_log(
     source: Source, file: BinaryIO, workspace: str, now: int, backend: str = "file"
 ) -> Captured:
-    """Capture a plain log: its summary alone, also of an empty one, for the job ran."""
+    """Capture a plain log: its summary alone; one without a line queues nothing.
+
+    Raises InvalidArgument for what is no text.
+    """
     from mash_plugin.throughline.transcript import count_lines
 
-    artifacts = [log_summary(source, count_lines(file))]
+    lines = count_lines(file)
+    artifacts = [log_summary(source, lines)] if lines else []
     queued, known, replaces = _queue(source, artifacts, workspace, now, backend)
-    return Captured(source, queued, known, malformed=0, dropped=0, replaces=replaces)
+    remark = "" if lines else EMPTY_LOG
+    return Captured(source, queued, known, 0, 0, replaces=replaces, remark=remark)
 
 
 def _queue(

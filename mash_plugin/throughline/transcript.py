@@ -20,6 +20,8 @@ MAX_LINE = 4 << 20
 BLOCK = 1 << 16
 """So much and its objects stay in a processor's cache; larger blocks take longer."""
 LOG_BLOCK = 1 << 20
+LOOKED_AT = 8_000
+"""So much of a log tells whether it is text, as git does it."""
 AGENT_ROLES = frozenset({"assistant", "agent"})
 MACHINE_ROLES = frozenset({"tool", "function", "system", "developer"})
 """Written by no person; every role that is neither one of these nor the agent's may be one."""
@@ -76,9 +78,18 @@ def fault_of(line: bytes) -> str:
 
 
 def count_lines(file: BinaryIO) -> int:
-    """How many lines a plain log has, the last one with or without its end."""
-    count, last, left = 0, b"\n", _size(file)
+    """How many lines a plain log has, the last one with or without its end.
+
+    Raises InvalidArgument for what is no text.
+    """
+    count, last, left, is_first = 0, b"\n", _size(file), True
     while left > 0 and (block := file.read(LOG_BLOCK)):
+        if is_first and b"\0" in block[:LOOKED_AT]:
+            raise InvalidArgument(
+                "The log is no text (a binary file, or UTF-16): it holds NUL bytes."
+                " Nothing was queued."
+            )
+        is_first = False
         count += block.count(b"\n")
         last = block[-1:]
         left -= len(block)

@@ -53,7 +53,11 @@ def session_reading(_folder: Path) -> Iterator[Check]:
 
 
 def _check_session(data: bytes) -> None:
-    assert count_lines(io.BytesIO(data)) == len(data.removesuffix(b"\n").split(b"\n")) * bool(data)
+    lines = len(data.removesuffix(b"\n").split(b"\n")) * bool(data)
+    if refusal_of(lambda: count_lines(io.BytesIO(data))) is None:
+        assert count_lines(io.BytesIO(data)) == lines
+    else:
+        assert b"\0" in data
     error = refusal_of(lambda: read_session(io.BytesIO(data)))
     if error is not None:
         assert isinstance(error, InvalidArgument)

@@ -11,7 +11,7 @@ import pytest
 from mash_plugin.throughline.candidates import MOST_CANDIDATES
 from tests.privacy.samples import SAMPLES
 from tests.support.killed_captures import MEASURED
-from tests.throughline.conftest import AGENT, CHAT, NOW, lines_of
+from tests.throughline.conftest import AGENT, CHAT, NOW, Result, lines_of
 
 COMMITMENT = "I'll resend the two bounced invoices tomorrow once Dana confirms the new address."
 DECISION = "Decided to hold Zephyr's November invoice until the address is fixed."
@@ -91,16 +91,19 @@ def test_a_plain_log_gives_its_summary_alone(workspace):
 
 
 @pytest.mark.spec("R-198")
-def test_an_empty_log_tells_that_the_job_ran_and_an_empty_transcript_nothing(workspace):
+def test_nothing_is_stored_of_an_empty_log_or_transcript_nor_of_a_binary_file(workspace):
     empty = workspace.write("", "empty")
     assert workspace.capture(empty).out == result_line(0)
-    assert workspace.queued == []
     options = ("--agent", AGENT, "--session-id", "s", "--channel", "c", "--source-kind", "cron")
-    done = workspace.run(
-        "capture-session", *options, "--plain", empty, "--config-dir", workspace.path
-    )
-    assert done.out == result_line(1, session="s")
-    assert "plain log of 0 lines" in artifacts(workspace)["summary"]["text"]
+    command = ("capture-session", *options, "--config-dir", workspace.path, "--plain")
+    done = workspace.run(*command, empty)
+    assert (done.code, done.out) == (0, result_line(0, session="s"))
+    assert "The log is empty; nothing was queued." in done.err
+    assert workspace.run(*command, empty, "--quiet") == Result(0, "", "")  # cron mails what is said
+    binary = workspace.run(*command, workspace.write(b"\x7fELF\0\n\n", "binary"), "--quiet")
+    assert (binary.code, binary.out) == (1, "")
+    assert "The log is no text" in binary.err
+    assert workspace.queued == []
 
 
 @pytest.mark.spec("R-189")

@@ -274,7 +274,7 @@ def test_quiet_commands_print_nothing_unless_something_is_wrong(workspace):
 def test_every_command_takes_both_names_of_the_agent(workspace, name):
     where = (name, AGENT, "--config-dir", workspace.path)
     capture = ("--session-id", "a", "--channel", "c", "--source-kind", "cron", "--plain", "-")
-    assert workspace.run("capture-session", *where, *capture).code == 0
+    assert workspace.run("capture-session", *where, *capture, stdin=b"done\n").code == 0
     assert workspace.run("consolidate", *where).code == 0
     assert workspace.run("call", *where, "mm_search").code == 0
     assert workspace.run("doctor", *where).code == 0
