@@ -48,6 +48,17 @@ def zero_gaps(path: str, start: int) -> int | None:
         file.xClose()
 
 
+def zero_while_locked(raw: apsw.Connection, path: str, start: int) -> int | None:
+    """The same of a file that `raw` has open, under the write lock that it takes."""
+    raw.execute("BEGIN IMMEDIATE")
+    try:
+        return zero_gaps(path, start)
+    finally:
+        raw.execute("ROLLBACK")
+        # What the cache holds of these pages would bring the old bytes back.
+        list(raw.execute("PRAGMA shrink_memory"))
+
+
 def zero_all_gaps(path: str) -> None:
     """Zero every gap of a file that nobody has open: a copy holds what its pages held."""
     start: int | None = 0

@@ -10,13 +10,20 @@ import apsw
 
 from mash_plugin.errors import DiskFull, MashError, ReadOnly, StoreBusy
 from mash_plugin.store import reserve
-from mash_plugin.store.connect import BUSY_MS, connect, connect_exclusive, connect_frozen
+from mash_plugin.store.connect import (
+    BUSY_MS,
+    connect,
+    connect_exclusive,
+    connect_frozen,
+    set_pragmas,
+)
 from mash_plugin.store.connection import Connection as Connection
 from mash_plugin.store.connection import Params as Params
 from mash_plugin.store.connection import Row as Row
 from mash_plugin.store.failpoint import failpoint
 from mash_plugin.store.faults import disk_message, is_fatal, lost, translated
 from mash_plugin.store.mark import Mark
+from mash_plugin.store.readers import Readers
 
 Durability = Literal["FULL", "NORMAL"]
 Access = Literal["create", "existing", "exclusive", "frozen"]
@@ -56,9 +63,7 @@ class Database:
         self.on_unclean: Callable[[], None] = lambda: None
         """Called when deleted text could not be scrubbed now: to be tried again soon."""
         self._access: Access = access
-        self._local = threading.local()
-        self._readers: list[tuple[threading.Thread, apsw.Connection]] = []
-        self._readers_lock = threading.Lock()
+        self._readers = Readers(self._connect_reader)
         self._write_lock = threading.RLock()
         with translated(path):
             self._writer = Connection(self._open())
@@ -109,7 +114,7 @@ class Database:
             with self._write_lock, self._snapshot(self._writer):
                 yield self._writer
         else:
-            connection = self._reader()
+            connection = self._readers.own()
             with self._snapshot(connection):
                 yield connection
 
@@ -143,6 +148,8 @@ class Database:
 
         False when a reader still needs the log: nothing is lost, to be tried again soon.
         """
+        from mash_plugin.store.scrub import zero_while_locked  # few processes forget anything
+
         failpoint("after_commit_before_scrub")
         start: int | None = 0
         while start is not None:
@@ -153,7 +160,8 @@ class Database:
                 if not self._truncate_log():
                     return False
                 failpoint("after_truncate_before_scrub")
-                start = self._zero_gaps(start)
+                with self._guarded():
+                    start = zero_while_locked(self._writer.raw, self.path, start)
         return True
 
     @property
@@ -177,14 +185,13 @@ class Database:
         self.before_close()
         with self._write_lock:
             is_clean = not self.must_exit and not self.is_unchecked
-            for raw in [*(raw for _, raw in self._readers), self._writer.raw]:
+            for raw in [*self._readers.take(), self._writer.raw]:
                 try:
                     if self.must_exit:
                         raw.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
                     raw.close()
                 except apsw.Error:  # the last checkpoint; what it would have moved is in the log
                     is_clean = False
-            self._readers.clear()
             if self.mark:
                 self.mark.release(is_clean=is_clean)
                 self.mark = None
@@ -199,19 +206,6 @@ class Database:
             finally:
                 self._writer.raw.set_busy_timeout(BUSY_MS)
         return bool(row and row[0] == 0)
-
-    def _zero_gaps(self, start: int) -> int | None:
-        from mash_plugin.store.scrub import zero_gaps
-
-        raw = self._writer.raw
-        with self._guarded():
-            raw.execute("BEGIN IMMEDIATE")  # nobody writes a log meanwhile
-            try:
-                return zero_gaps(self.path, start)
-            finally:
-                self._roll_back()
-                # What the cache holds of these pages would bring the old bytes back.
-                list(raw.execute("PRAGMA shrink_memory"))
 
     def _open(self) -> apsw.Connection:
         match self._access:
@@ -230,29 +224,16 @@ class Database:
             must_be_ours=self._access == "existing",
         )
 
-    def _reader(self) -> Connection:
-        connection: Connection | None = getattr(self._local, "connection", None)
-        if connection is None:
-            with self._guarded():
-                raw = self._connect()
-                list(raw.execute("PRAGMA query_only = ON"))
-            connection = self._local.connection = Connection(raw)
-            with self._readers_lock:
-                self._close_readers_of_ended_threads()
-                self._readers.append((threading.current_thread(), raw))
-        return connection
-
-    def _close_readers_of_ended_threads(self) -> None:
-        """Threads come and go with the hooks; each would leave its open files behind."""
-        for thread, raw in self._readers.copy():
-            if not thread.is_alive():
-                self._readers.remove((thread, raw))
-                raw.close()
+    def _connect_reader(self) -> apsw.Connection:
+        with self._guarded():
+            raw = self._connect()
+            set_pragmas(raw, "query_only = ON")
+        return raw
 
     def _reads_through_writer(self) -> bool:
         if self._access in ("exclusive", "frozen"):
             return True
-        return not hasattr(self._local, "connection") and self.is_displaced
+        return not self._readers.has_own() and self.is_displaced
 
     @contextmanager
     def _snapshot(self, connection: Connection) -> Iterator[None]:

@@ -76,21 +76,15 @@ class FileDatabase:
 
         The caller keeps other writers away.
         """
-        from mash_plugin.store.scrub import zero_gaps
+        from mash_plugin.store.scrub import zero_while_locked
 
         with _told(self.place):
             [(is_busy, *_)] = list(self._raw.execute("PRAGMA wal_checkpoint(TRUNCATE)"))
             if is_busy:
                 return False
-            self._raw.execute("BEGIN IMMEDIATE")
-            try:
-                start: int | None = 0
-                while start is not None:
-                    start = zero_gaps(self.place, start)
-            finally:
-                self._raw.execute("ROLLBACK")
-                # What the cache holds of these pages would bring the old bytes back.
-                list(self._raw.execute("PRAGMA shrink_memory"))
+            start: int | None = 0
+            while start is not None:
+                start = zero_while_locked(self._raw, self.place, start)
         return True
 
     def close(self) -> None:
