@@ -4,11 +4,12 @@ import os
 from collections.abc import Iterator
 
 from mash_plugin.paths import Paths
+from mash_plugin.render.text import clean
 
 PROCESSES = "/proc"
 ENDED_BY = {
     "dash": "Ctrl-C in its terminal ends it",
-    "mcp": "it ends with the agent that started it",
+    "mcp": "it ends with the agent that started it, {agent}",
 }
 DAEMON = "mash_plugin.daemon"
 """How one is started; ours has ended by then, and any other serves a memory apart."""
@@ -22,9 +23,23 @@ def left_running(paths: Paths) -> list[str]:
 def _told(pid: int, words: list[str]) -> str:
     command = next((word for word in words if word in ENDED_BY), None)
     if command:
-        return f"process {pid} (`mash {command}`): {ENDED_BY[command]}"
+        how = ENDED_BY[command].format(agent=_starter_of(pid))
+        return f"process {pid} (`mash {command}`): {how}"
     what = " (the daemon of another MASH_HOME)" if DAEMON in words else ""
     return f"process {pid}{what}: `kill {pid}` ends it"
+
+
+def _starter_of(pid: int) -> str:
+    """The process that started one, by which a person finds the terminal: name, ID and folder."""
+    try:
+        with open(os.path.join(PROCESSES, str(pid), "stat"), "rb") as file:
+            parent = file.read().rpartition(b")")[2].split()[1].decode()
+        with open(os.path.join(PROCESSES, parent, "comm"), encoding="utf-8") as file:
+            name = file.read().strip()
+        folder = os.readlink(os.path.join(PROCESSES, parent, "cwd"))
+    except (OSError, IndexError):
+        return "which is gone or another user's"
+    return clean(f"{name} (process {parent}) in {folder}")
 
 
 def _started_from(paths: Paths) -> Iterator[tuple[int, list[str]]]:

@@ -96,7 +96,10 @@ def _leave_agents(paths: Paths, agents: list[InAgent]) -> list[str] | None:
 def _tell_left(removed: list[str], *, had_program: bool) -> None:
     if removed:
         titles = " and ".join(dict.fromkeys(removed))
-        tell(f"Restart {titles}, so that the plugin is forgotten.")
+        tell(
+            f"Restart {titles}: what is open now works on, but may tell at each prompt that a hook"
+            " failed and the plugin's folder is gone, until it is ended."
+        )
     elif not had_program:
         tell("Nothing of mash is left in any agent, nor of its program.")
     else:

@@ -1,6 +1,7 @@
 """`mash uninstall`: the agents as they were before."""
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -104,7 +105,8 @@ def test_what_changed_meanwhile_stays_and_only_our_entries_go(equipped: Home) ->
 
 
 def test_memory_stays_unless_told_otherwise_and_serves_again_after_init(equipped: Home) -> None:
-    equipped.mash("uninstall", "--yes")
+    told = equipped.mash("uninstall", "--yes").out
+    assert "what is open now works on, but may tell at each prompt" in " ".join(told.split())
     assert (equipped.mash_home / "data/records.db").exists()
     assert equipped.mash("init", "--yes", "--no-index").code == 0
     done = equipped.mash("uninstall", "--yes", "--data")
@@ -225,9 +227,10 @@ def test_what_still_runs_from_the_removed_program_is_told_and_left_alone(home: H
     python = home.mash_home / "data/envs/1/bin/python"
     python.parent.mkdir(parents=True)
     python.symlink_to(base_python())
+    this = f"{Path('/proc/self/comm').read_text().strip()} (process {os.getpid()}) in {os.getcwd()}"
     words = {
         "mash dash": "(`mash dash`): Ctrl-C in its terminal ends it",
-        "mash mcp": "(`mash mcp`): it ends with",
+        "mash mcp": f"(`mash mcp`): it ends with the agent that started it, {this}",
         "-m mash_plugin.daemon": "(the daemon of another MASH_HOME): `kill ",
     }
     running = [
