@@ -1,4 +1,4 @@
-"""A small pool of worker threads, started as they are needed.
+"""Small pools of worker threads, started as they are needed.
 
 Not concurrent.futures: it imports logging, and a hook waits for this at a cold start.
 """
@@ -6,6 +6,9 @@ Not concurrent.futures: it imports logging, and a hook waits for this at a cold 
 import threading
 from collections import deque
 from collections.abc import Callable
+
+from mash_plugin.daemon.frames import ToolFrame
+from mash_plugin.wording import WRITING
 
 Job = Callable[[], None]
 
@@ -52,3 +55,27 @@ class Pool:
                     return
                 job = self._jobs.popleft()
             job()
+
+
+class Pools:
+    """One pool for each kind of request: none waits for those of another kind."""
+
+    def __init__(self) -> None:
+        self.hook = Pool("hook", 4)
+        self.read = Pool("read", 8)
+        self.write = Pool("write", 16)
+        """Most of them sleep: a citation waits up to two seconds for words that the host writes
+        late."""
+        self.group = Pool("group", 16)
+        """They wait for a network, so that nobody who reads what is here waits for them."""
+
+    def for_tool(self, frame: ToolFrame) -> Pool:
+        """Who is to answer a request."""
+        if frame.asks_group:
+            return self.group
+        return self.write if frame.method in WRITING else self.read
+
+    def close(self, timeout_s: float) -> None:
+        """Let every thread end after what it does now."""
+        for pool in (self.hook, self.read, self.write, self.group):
+            pool.close(timeout_s)

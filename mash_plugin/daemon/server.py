@@ -1,8 +1,6 @@
 """The daemon's socket: one loop reads and writes, a few workers think."""
 
 import _socket as socket  # see lifecycle
-import errno
-import os
 import selectors
 import time
 from collections import deque
@@ -17,17 +15,11 @@ from mash_plugin.daemon.connection import Connection
 from mash_plugin.daemon.delivery import Delivery, Unread
 from mash_plugin.daemon.frames import Frame, HookFrame, Refused, ToolFrame
 from mash_plugin.daemon.lifecycle import Identity, Lock
-from mash_plugin.daemon.pool import Pool
+from mash_plugin.daemon.listener import Listener
+from mash_plugin.daemon.pool import Pool, Pools
 from mash_plugin.daemon.requests import Requests
-from mash_plugin.wording import WRITING
 
 CHUNK = 1 << 16
-HOOK_WORKERS = 4
-READ_WORKERS = 8
-WRITE_WORKERS = 16
-"""Most of them sleep: a citation waits up to two seconds for words that the host writes late."""
-GROUP_WORKERS = 16
-"""They wait for a network, so that nobody who reads what is here waits for them."""
 QUIET_S = 0.05
 LAST_WORDS_S = 0.5
 LAST_WORK_S = 5.0
@@ -50,34 +42,28 @@ class DaemonServer:
 
     def __init__(
         self,
-        listener: socket.socket,
+        listening: socket.socket,
         identity: Identity,
         lock: Lock,
         requests: Requests,
         limits: Limits | None = None,
     ) -> None:
-        self._listener = listener
         self._identity = identity
         self._lock = lock
         self._requests = requests
         self._limits = limits or Limits()
-        self._hook_pool = Pool("hook", HOOK_WORKERS)
-        self._read_pool = Pool("read", READ_WORKERS)
-        self._write_pool = Pool("write", WRITE_WORKERS)
-        self._group_pool = Pool("group", GROUP_WORKERS)
+        self._pools = Pools()
         self._connections: set[Connection] = set()
         self._done: deque[tuple[Connection, bytes]] = deque()
         self._unread = Unread()
         self._reason: str | None = None
-        self._spare: int | None = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
-        self._paused_until: float | None = None
         self._busy_at = self._ticked_at = time.monotonic()
         self._selector = selectors.DefaultSelector()
         self._wake_read, self._wake_write = socket.socketpair()
         for end in (self._wake_read, self._wake_write):
             end.setblocking(False)
         self._selector.register(self._wake_read, selectors.EVENT_READ)
-        self._selector.register(listener, selectors.EVENT_READ)
+        self._listener = Listener(listening, self._selector, requests.log)
         requests.stop = self.stop
 
     @property
@@ -100,7 +86,7 @@ class DaemonServer:
 
     def _turn(self, timeout_s: float) -> None:
         for key, events in self._selector.select(timeout_s):
-            if key.fileobj is self._listener:
+            if key.fileobj is self._listener.socket:
                 self._accept()
             elif key.fileobj is self._wake_read:
                 with suppress(BlockingIOError):
@@ -120,25 +106,17 @@ class DaemonServer:
 
     def _wait_s(self) -> float:
         """Until something may have to be looked at again."""
-        if self._paused_until is not None:
+        if self._listener.is_paused:
             return 0.05
         if self._unfinished():
             return min(1.0, self._limits.tick_s)
         return max(0.01, min(self._limits.tick_s, self._limits.idle_s))
 
     def _accept(self) -> None:
-        while True:
-            try:
-                accepted = self._accepted()
-            except BlockingIOError:
-                return
-            except OSError as error:
-                if error.errno in (errno.EMFILE, errno.ENFILE):
-                    return self._shed()
-                continue  # the client left already
+        for accepted in self._listener.waiting():
             self._requests.load.connections += 1
             self._busy_at = time.monotonic()
-            if self._is_ours(accepted) and self._make_room():
+            if self._listener.is_ours(accepted) and self._make_room():
                 accepted.setblocking(False)
                 connection = Connection(accepted, time.monotonic())
                 self._connections.add(connection)
@@ -146,18 +124,6 @@ class DaemonServer:
                 self._read(connection)  # a hook writes at once: its words are mostly there
             else:
                 accepted.close()
-
-    def _accepted(self) -> socket.socket:
-        return socket.socket(fileno=self._listener._accept()[0])  # type: ignore[attr-defined]  # no stub
-
-    def _is_ours(self, accepted: socket.socket) -> bool:
-        try:
-            uid = wire.peer_uid(accepted)
-        except OSError:
-            return False
-        if uid != os.getuid():
-            self._requests.log.write("refused-user", uid=uid)
-        return uid == os.getuid()
 
     def _make_room(self) -> bool:
         """At the limit the one that has sent no whole frame for longest must go."""
@@ -168,23 +134,6 @@ class DaemonServer:
             return False
         self._close(min(waiting, key=lambda c: c.since))
         return True
-
-    def _shed(self) -> None:
-        """Out of descriptors: turn one client away instead of spinning on it, and pause."""
-        if self._spare is not None:
-            os.close(self._spare)
-            with suppress(OSError):
-                self._accepted().close()
-            self._spare = None
-        self._requests.log.write("out-of-descriptors")  # while one is free
-        self._reserve()
-        self._selector.unregister(self._listener)
-        self._paused_until = time.monotonic() + 0.1
-
-    def _reserve(self) -> None:
-        if self._spare is None:
-            with suppress(OSError):
-                self._spare = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
 
     def _read(self, connection: Connection) -> None:
         try:
@@ -208,9 +157,7 @@ class DaemonServer:
                 self._unread.look(time.monotonic())
                 self._answer_hook(connection, frame)
             case ToolFrame():
-                pool = self._write_pool if frame.method in WRITING else self._read_pool
-                if frame.asks_group:
-                    pool = self._group_pool
+                pool = self._pools.for_tool(frame)
                 self._work(pool, connection, partial(_tool, self._requests, frame))
             case "lease":
                 if self._requests.load.leases >= self._limits.leases:
@@ -241,7 +188,7 @@ class DaemonServer:
             delivery.end()
 
         self._work(
-            self._hook_pool,
+            self._pools.hook,
             connection,
             partial(self._requests.answer_hook, frame, delivery),
             settle,
@@ -296,7 +243,7 @@ class DaemonServer:
             connection.socket.close()
         if connection.is_lease:
             self._requests.load.leases -= 1
-        self._reserve()
+        self._listener.reserve()
 
     def _wake(self) -> None:
         with suppress(OSError):
@@ -306,10 +253,7 @@ class DaemonServer:
         return [c for c in self._connections if not c.is_lease]
 
     def _look_around(self, now: float) -> None:
-        if self._paused_until is not None and now >= self._paused_until:
-            self._paused_until = None
-            self._reserve()
-            self._selector.register(self._listener, selectors.EVENT_READ)
+        self._listener.look(now)
         for connection in self._unfinished():
             if not connection.is_working and now - connection.since > self._limits.frame_s:
                 self._close(connection)
@@ -333,9 +277,7 @@ class DaemonServer:
         """Stop accepting, serve whoever is already connected, close the store."""
         lifecycle.take_gate(self._requests.paths)  # until this process has ended
         lifecycle.withdraw(self._requests.paths, self._identity)
-        if self._paused_until is not None:
-            self._paused_until = None
-            self._selector.register(self._listener, selectors.EVENT_READ)
+        self._listener.resume()
         began = time.monotonic()
         # Nobody finds the socket any more; those in its queue are served.
         while (spent_s := time.monotonic() - began) < LAST_WORK_S:
@@ -347,10 +289,8 @@ class DaemonServer:
             if self._requests.load.connections == before and not waiting:
                 break
         self._unread.close()  # what was not told, the next daemon must know of
-        self._selector.unregister(self._listener)
         self._listener.close()
-        for pool in (self._hook_pool, self._read_pool, self._write_pool, self._group_pool):
-            pool.close(timeout_s=LAST_WORK_S)
+        self._pools.close(timeout_s=LAST_WORK_S)
         self._requests.close()
 
 
