@@ -35,6 +35,7 @@ AUTHORS = {
 }
 FRESHNESS = {
     "matching": "still stands there",
+    "kept": "kept as it was read; its transcript is gone",
     "unindexed": "not read yet",
     "changed": "the message has changed",
     "missing": "the message is gone",
@@ -55,6 +56,12 @@ SPEAKERS = {
 }
 RETIRED = frozenset({"superseded", "withdrawn", "retracted"})
 SOURCES = {name: agent.TITLE for name, agent in AGENTS.items()}
+
+
+def freshness(evidence: Json) -> str:
+    """Whether the quote is still where it was said."""
+    is_kept = evidence["status"] == "matching" and evidence.get("transcript_gone")
+    return FRESHNESS["kept" if is_kept else evidence["status"]]
 
 
 def scope_key(scope: Json) -> str:

@@ -250,6 +250,17 @@ def test_what_holds_words_is_found_alike_however_much_of_it_there_is(
     assert pages() == few
 
 
+def test_a_quote_whose_transcript_is_gone_is_said_to_be_kept(
+    memory: Memory, shop: Shop, pages: Place
+) -> None:
+    path = {"record_id": memory.established("Use Qdrant.")["id"]}
+    assert "still stands there" in memory_pages.record(pages, {}, path)
+    shop.transcript.path.unlink()
+    page = memory_pages.record(pages, {}, path)
+    assert "kept as it was read; its transcript is gone" in page
+    assert "still stands there" not in page
+
+
 def test_the_page_of_a_record_whose_quotes_changed_names_the_command_that_brings_it_back(
     memory: Memory, shop: Shop, pages: Place
 ) -> None:
