@@ -6,7 +6,7 @@ import time
 import click
 import orjson
 
-from mash_plugin.cli.main import TellingGroup
+from mash_plugin.cli.groups import TellingGroup
 from mash_plugin.paths import find_paths
 from mash_plugin.render.text import clean
 from mash_plugin.wording import counted

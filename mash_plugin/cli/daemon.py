@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from mash_plugin import client, connecting, starting, wire
-from mash_plugin.cli.main import TellingGroup
+from mash_plugin.cli.groups import TellingGroup
 from mash_plugin.cli.stopping import DEAF_AFTER_S, end_daemon
 from mash_plugin.errors import DaemonUnavailable, UpgradeNeeded
 from mash_plugin.paths import find_paths

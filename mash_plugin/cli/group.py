@@ -11,7 +11,7 @@ import click
 import orjson
 
 from mash_plugin.cli.dsn_input import only_dash, read_dsn
-from mash_plugin.cli.main import TellingGroup
+from mash_plugin.cli.groups import TellingGroup
 from mash_plugin.cli.tables import lines_of, print_table
 from mash_plugin.cli.telling import tell
 from mash_plugin.config import Settings, check_settings, read_settings

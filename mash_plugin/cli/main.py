@@ -1,28 +1,22 @@
-"""The command line: commands are loaded when they are named, failures are one line.
+"""The command line: which commands there are, and their failures in one line.
 
 Exit codes: 0 done, 1 the operation failed or a check found something, 2 usage, 3 the daemon
 is not reachable, 4 sandboxed, 130 interrupted.
 """
 
-import importlib
 import io
 import os
 import re
 import signal
 import sys
-from collections.abc import Mapping
 from contextlib import suppress
-from keyword import iskeyword
-from typing import TYPE_CHECKING, NoReturn, TextIO
+from typing import NoReturn, TextIO
 
 import click
 
+from mash_plugin.cli.groups import LazyGroup
 from mash_plugin.errors import DaemonUnavailable, MashError, Sandboxed, plain_reason
 
-if TYPE_CHECKING:
-    from click.shell_completion import CompletionItem
-
-WHOLE_SENTENCE = 1_000
 COMMANDS = {
     "init": ("mash_plugin.cli.init", "Set up the store, the index and every agent found."),
     "status": ("mash_plugin.cli.status", "Show what works and what is switched off."),
@@ -85,68 +79,11 @@ SECTIONS = {
 }
 
 
-class TellingGroup(click.Group):
-    """Suggests the name that was meant, and lists its commands with whole sentences."""
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command that is named first. Raises UsageError with those that look like it."""
-        try:
-            return super().resolve_command(ctx, args)
-        except click.UsageError:
-            if args[0].startswith("-"):
-                raise
-            near = _suggestion(args[0], self.list_commands(ctx))
-            raise click.UsageError(f"No such command '{args[0]}'.{near}", ctx) from None
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        rows = []
-        for name in self.list_commands(ctx):
-            command = self.get_command(ctx, name)
-            assert command is not None  # noqa: S101 - it was listed
-            rows.append((name, command.get_short_help_str(WHOLE_SENTENCE)))
-        with formatter.section("Commands"):
-            formatter.write_dl(rows)
-
-
-class LazyGroup(TellingGroup):
-    """Imports the module of a command only when that command runs."""
+class MashGroup(LazyGroup):
+    """The commands of mash."""
 
     table = COMMANDS
-    sections: Mapping[str, tuple[str, ...]] = SECTIONS
-
-    def list_commands(self, _ctx: click.Context) -> list[str]:
-        return list(self.table)
-
-    def get_command(self, _ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in self.table:
-            return None
-        from mash_plugin.cli.examples import epilog_of
-
-        module = importlib.import_module(self.table[cmd_name][0])
-        name = cmd_name.replace("-", "_")
-        command = getattr(module, f"{name}_" if iskeyword(name) else name)
-        assert isinstance(command, click.Command)  # noqa: S101 - a broken table, seen by the tests
-        command.epilog = epilog_of(cmd_name)
-        return command
-
-    def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem]":
-        """Names and options that begin so; no command is loaded for it."""
-        from click.shell_completion import CompletionItem
-
-        names = [
-            CompletionItem(name, help=text)
-            for name, (_, text) in self.table.items()
-            if name.startswith(incomplete)
-        ]
-        return names + click.Command.shell_complete(self, ctx, incomplete)
-
-    def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        widest = max(map(len, self.table))
-        for heading, names in self.sections.items():
-            with formatter.section(heading):
-                formatter.write_dl([(name.ljust(widest), self.table[name][1]) for name in names])
+    sections = SECTIONS
 
 
 EXIT_CODES = """\b
@@ -162,7 +99,7 @@ Exit codes:
 
 
 @click.group(
-    cls=LazyGroup,
+    cls=MashGroup,
     context_settings={"help_option_names": ["-h", "--help"], "show_default": True},
     epilog=EXIT_CODES,
 )
@@ -269,13 +206,6 @@ def for_people(message: str) -> str:
     from mash_plugin.paths import find_paths
 
     return message.replace("the log has", f"{find_paths(os.environ).log} has")
-
-
-def _suggestion(typed: str, names: list[str]) -> str:
-    from difflib import get_close_matches
-
-    near = " or ".join(f"`{name}`" for name in get_close_matches(typed, names))
-    return f" Did you mean {near}?" if near else ""
 
 
 def _tell(message: str, code: int, program: str) -> int:

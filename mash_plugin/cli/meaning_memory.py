@@ -8,8 +8,9 @@ from typing import NoReturn
 try:
     import click
 
+    from mash_plugin.cli.groups import LazyGroup
     from mash_plugin.cli.main import COMMANDS as MASH_COMMANDS
-    from mash_plugin.cli.main import LazyGroup, end, run, use_utf8
+    from mash_plugin.cli.main import end, run, use_utf8
 except KeyboardInterrupt:  # nothing was begun; from here on `run` tells of it
     raise SystemExit(130) from None
 

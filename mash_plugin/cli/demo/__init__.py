@@ -3,7 +3,7 @@
 import click
 
 from mash_plugin.cli.demo.throughline import throughline
-from mash_plugin.cli.main import TellingGroup
+from mash_plugin.cli.groups import TellingGroup
 
 
 @click.group(cls=TellingGroup, invoke_without_command=True)
