@@ -19,7 +19,7 @@ WRITING = frozenset((RECORD, EXTRACT))
 SKILLS = ("remember", "recall", "forget", "review-chat")
 
 NEWEST = "newest"
-"""The session that did something last, wherever a command takes a session's ID."""
+"""The last one, wherever a command takes the ID of a session or of a chat."""
 
 OCCASIONS = (
     "states a lasting preference",

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from mash_plugin import client
 from mash_plugin.errors import ChatNotFound, InvalidArgument, MashError
+from mash_plugin.wording import NEWEST
 
 SHORTEST = 8
 NAMED = 5
@@ -11,11 +12,13 @@ PAGE = 50
 
 
 def whole_chat_id(start: str) -> str:
-    """The ID of the one chat that begins so, with or without its agent's name.
+    """The ID of the one chat that begins so, with or without its agent's name; or `newest`.
 
     What no chat in the index begins with stays as it is: the caller tells what it cannot find.
     Raises InvalidArgument where several chats begin so, or it is too short to tell.
     """
+    if start == NEWEST:
+        return next((one for one, _ in _chats()), start)
     try:
         client.call("get_chat", {"id": start, "limit": 1})
         return start
@@ -40,7 +43,7 @@ def whole_chat_id(start: str) -> str:
 
 
 def _chats() -> Iterator[tuple[str, str]]:
-    """Each chat of the index: its ID, and the part that its session has."""
+    """Each chat of the index, the newest first: its ID, and the part that its session has."""
     offset: int | None = 0
     while offset is not None:
         page = client.call("list_chats", {"limit": PAGE, "offset": offset})

@@ -58,7 +58,8 @@ def search(words: tuple[str, ...], here: bool, limit: int, offset: int, as_json:
 def chats(chat_id: str | None, here: bool, limit: int, offset: int, as_json: bool) -> None:
     """List earlier chats, the newest first, or show the one that CHAT_ID names.
 
-    The first eight or more characters of an ID, or of its part behind the agent's name, are enough.
+    The first eight or more characters of an ID, or of its part behind the agent's name, are enough;
+    `newest` is the last one.
     """
     if chat_id is not None:
         from mash_plugin.cli.chat_names import whole_chat_id

@@ -10,7 +10,7 @@ from mash_plugin.cli.record_words import state_words
 from mash_plugin.cli.telling import tell
 from mash_plugin.errors import InvalidArgument
 from mash_plugin.render.text import clean, local_date, shorten
-from mash_plugin.wording import counted
+from mash_plugin.wording import NEWEST, counted
 
 SHOWN_RECORDS = 40
 STATEMENT_CHARS = 160
@@ -25,6 +25,7 @@ WAIT_S = 600.0
 def forget(chat_id: str, yes: bool, as_json: bool, dry_run: bool) -> int:
     """Forget a chat, with the chats of its agents and every record that cites it.
 
+    CHAT_ID may be its beginning, or `newest` for the last one.
     It does not come back when transcripts are read again; the transcript itself stays with the
     agent. `mash index --restore-chat CHAT_ID` lets the chat in again, without its records.
     """
@@ -33,6 +34,10 @@ def forget(chat_id: str, yes: bool, as_json: bool, dry_run: bool) -> int:
 
     if not dry_run:
         refuse_in_session("Forgetting a chat cannot be undone")
+    if chat_id == NEWEST and yes and not dry_run:
+        raise click.UsageError(
+            "Which chat is the newest may have changed, and --yes asks nobody: give its ID."
+        )
     chat_id = whole_chat_id(chat_id)
     found = client.call("forget_chat", {"id": chat_id, "dry_run": True}, timeout_s=WAIT_S)
     if dry_run and as_json:

@@ -42,6 +42,15 @@ def test_what_goes_for_good_is_named_whole_before_it_goes(told: Home, tmp_path: 
     assert "1 chat" in told.mash("export", "--scope", "chat:11111111-b", "--out", "one.gz").out
 
 
+def test_the_newest_chat_is_named_so_and_never_forgotten_unasked(told: Home) -> None:
+    newest = told.mash("chats").out.splitlines()[1].split()[-1]
+    assert f"Chat     {newest}" in told.mash("forget", "newest", "--dry-run").out
+    done = told.mash("forget", "newest", "--yes")
+    assert (done.code, "give its ID" in done.err) == (2, True)
+    code, shown = on_a_terminal(told, "n\n", "mash", "forget", "newest")
+    assert (code, newest in shown) == (1, True)
+
+
 def test_a_session_that_is_named_too_shortly_is_not_one_that_saved_nothing(told: Home) -> None:
     save(told, "established", "Invoices are rendered with Typst.")
     code, shown = on_a_terminal(told, "", "mash", "withdraw", "--session", "1111")
