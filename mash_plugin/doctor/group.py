@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from functools import partial
 from importlib.util import find_spec
+from shlex import quote
 from typing import NamedTuple
 
 from mash_plugin.doctor.finding import Finding, Repair
@@ -50,7 +51,7 @@ def check_connection(machine: Machine) -> Iterator[Finding]:
 
     path = connection_file(machine.settings)
     if path is None:
-        yield Finding("group-off", "ok", "no group is joined")
+        yield _not_joined(machine)
         return
     if find_spec("psycopg") is None:
         text = "Postgres needs psycopg, which is not installed"
@@ -72,6 +73,19 @@ def check_connection(machine: Machine) -> Iterator[Finding]:
         return
     yield Finding("group", "ok", f"{server.group} as {server.member}, at {server.place}")
     yield from _skew(server)
+
+
+def _not_joined(machine: Machine) -> Finding:
+    """Nothing, or what is left of a group whose line went out of the settings."""
+    from mash_plugin.group.joining import FILE
+
+    config = machine.paths.config_file
+    left = os.path.join(os.path.dirname(config), FILE)
+    if machine.settings.problem or not os.path.exists(left):
+        return Finding("group-off", "ok", "no group is joined")
+    text = f"the connection file {left} is there, and no [group] dsn_file in {config} names it"
+    why = "so no group is joined: nothing is published, nothing of others is told; else delete it"
+    return Finding("group-file-left", "warning", text, why, f"mash group join - < {quote(left)}")
 
 
 def check_publication(machine: Machine) -> Iterator[Finding]:

@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from shlex import quote
 
 import pytest
 
@@ -67,6 +68,18 @@ def test_without_a_group_there_is_nothing_to_find(tmp_path: Path) -> None:
     assert [(one.name, one.severity) for one in found(machine_at(tmp_path))] == [
         ("group-off", "ok")
     ]
+
+
+def test_a_connection_file_that_no_setting_names_is_told_with_the_command_that_joins(
+    tmp_path: Path, join: Callable[[str], Machine]
+) -> None:
+    settings = Path(join("host=127.0.0.1").paths.config_file)
+    settings.write_text("[recall]\ngroup = true\n")
+    machine = machine_at(tmp_path)
+    told = faults(machine)["group-file-left"]
+    assert told.next == f"mash group join - < {quote(f'{settings.parent}/group.dsn')}"
+    settings.write_text("[recall\n")
+    assert faults(machine_at(tmp_path)) == {}, "what cannot be read may name it"
 
 
 def test_a_group_that_answers_is_in_order(group: Group, join: Callable[[str], Machine]) -> None:
