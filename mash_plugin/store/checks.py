@@ -20,10 +20,11 @@ from mash_plugin.paths import Paths
 from mash_plugin.store import reserve
 from mash_plugin.store.backup import Contents, backups, contents, newest_good, quick_check
 from mash_plugin.store.connect import connect_frozen, connect_reading, refuse_foreign
-from mash_plugin.store.faults import disk_message, free_bytes, translated
+from mash_plugin.store.faults import disk_message, translated
 from mash_plugin.store.mark import is_suspect
 from mash_plugin.store.migrate import refuse_newer, schema_number
 from mash_plugin.store.open import refuse_if_lost, restore_line
+from mash_plugin.store.room import free_bytes
 from mash_plugin.store.sqlite import Connection
 
 State = Literal["ok", "missing", "damaged", "newer", "read_only", "full"]

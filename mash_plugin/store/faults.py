@@ -1,7 +1,6 @@
 """What SQLite's errors mean for the person: which of ours, what was saved, what to do."""
 
 import errno
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -20,6 +19,7 @@ from mash_plugin.errors import (
 SHM_FULL = apsw.SQLITE_IOERR_SHMSIZE
 """4874: no room for the shared memory file. It hits readers too, on a full disk after a crash."""
 
+_AGAIN = "retry the same operation ID"
 _FSYNC = frozenset({apsw.SQLITE_IOERR_FSYNC, apsw.SQLITE_IOERR_DIR_FSYNC})
 
 
@@ -47,8 +47,8 @@ def translated(path: str) -> Iterator[None]:
         ) from error
     except (apsw.IOError, apsw.NoMemError) as error:
         number = getattr(error, "extendedresult", 0)
-        if number == SHM_FULL:
-            raise DiskFull(f"{disk_message(path)} (SQLite {SHM_FULL})") from error
+        if number == SHM_FULL or (number == apsw.SQLITE_IOERR_WRITE and _is_at_limit(path)):
+            raise DiskFull(f"{disk_message(path)} (SQLite {number})") from error
         raise Internal(
             f"{path}: {error} (SQLite {number}). Retry the same operation ID."
         ) from error
@@ -62,6 +62,8 @@ def translated_files(path: str) -> Iterator[None]:
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise DiskFull(disk_message(path)) from error
+        if error.errno == errno.EFBIG:
+            raise DiskFull(_limit_message(path, "nothing was saved")) from error
         if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
             raise ReadOnly(
                 f"{path} cannot be written ({plain_reason(error)}); nothing was saved."
@@ -91,20 +93,24 @@ def lost(path: str) -> StoreDamaged:
 
 
 def disk_message(path: str, *, is_known: bool = True) -> str:
-    """Say that the disk is full, where, and how much is free."""
+    """Say that the disk is full, where, and how much is free; or which limit was met."""
+    from mash_plugin.store.room import free_bytes
+
+    outcome = "nothing was saved" if is_known else "it is not known whether it was saved"
+    if _is_at_limit(path):
+        return _limit_message(path, outcome)
     free = free_bytes(path)
     amount = "free space unknown" if free is None else f"{free} bytes free"
-    outcome = "nothing was saved" if is_known else "it is not known whether it was saved"
-    return (
-        f"The disk is full at {path} ({amount}); {outcome}."
-        " Free some space and retry the same operation ID."
-    )
+    return f"The disk is full at {path} ({amount}); {outcome}. Free some space and {_AGAIN}."
 
 
-def free_bytes(path: str) -> int | None:
-    """What this user may still write beside that file, or None where it cannot be told."""
-    try:
-        space = os.statvfs(os.path.dirname(path))
-    except OSError:
-        return None
-    return space.f_bavail * space.f_frsize
+def _is_at_limit(path: str) -> bool:
+    from mash_plugin.store.room import is_at_limit  # not on the way of what succeeds
+
+    return is_at_limit(path)
+
+
+def _limit_message(path: str, outcome: str) -> str:
+    from mash_plugin.store.room import limit_message
+
+    return limit_message(path, outcome, _AGAIN)

@@ -76,7 +76,8 @@ def _drain(settings: Settings, agent: str, now: int) -> Drained:
     try:
         for start in range(0, len(names), BATCH):
             with _queue_kept():
-                done = _drain_batch(db, settings, names[start : start + BATCH])
+                done, entries = _store_batch(db, settings.workspace, names[start : start + BATCH])
+            _take_out(settings, entries)
             total = _added(total, done)
         return total._replace(note=_rebuild_if_due(db, settings, agent, now, total))
     finally:
@@ -95,9 +96,11 @@ def _queue_kept() -> Iterator[None]:
         raise type(error)(f"{said} What was not stored stays queued.") from error
 
 
-def _drain_batch(db: "Database", settings: Settings, names: Sequence[str]) -> Drained:
-    """Store a batch in one transaction; only then do its entries leave the queue."""
-    total, done, workspace = Drained(), [], settings.workspace
+def _store_batch(
+    db: "Database", workspace: str, names: Sequence[str]
+) -> tuple[Drained, list[tuple[str, Entry]]]:
+    """Store a batch in one transaction; only then may its entries leave the queue."""
+    total, done = Drained(), []
     with db.transaction():
         for name in names:
             try:
@@ -123,13 +126,18 @@ def _drain_batch(db: "Database", settings: Settings, names: Sequence[str]) -> Dr
                 done.append((name, entry))
         failpoint("before_drain_commit")
     failpoint("after_drain_commit")
-    with queue.told(os.path.join(workspace, queue.FOLDER), "everything in it is stored"):
-        for name, entry in done:
+    return total, done
+
+
+def _take_out(settings: Settings, entries: Sequence[tuple[str, Entry]]) -> None:
+    """Note what is stored, and let it leave the queue."""
+    outcome = "what was read from it is stored, and the next drain finds it so"
+    with queue.told(os.path.join(settings.workspace, queue.FOLDER), outcome):
+        for name, entry in entries:
             if entry.replaces_session:
-                stored.note(workspace, entry, settings.backend)
+                stored.note(settings.workspace, entry, settings.backend)
             failpoint("before_queue_remove")
-            queue.remove(workspace, name)
-    return total
+            queue.remove(settings.workspace, name)
 
 
 def _store(db: "Database", entry: Entry) -> Drained:

@@ -184,10 +184,14 @@ def _fault(place: str, error: OSError, outcome: str) -> MashError:
         return DiskFull(
             f"The disk is full at {place}; {outcome}. Free some space and run it again."
         )
+    if error.errno == errno.EFBIG:
+        from mash_plugin.store.room import limit_message
+
+        return DiskFull(limit_message(place, outcome, "run it again"))
     if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
         return ReadOnly(
             f"{place} cannot be written ({error.strerror}); {outcome}."
-            " Name a workspace that this user may write (--workspace)."
+            " Let this user write it, or name another workspace (--workspace)."
         )
     return Internal(f"{place}: {error.strerror or error}; {outcome}.")
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from mash_plugin.paths import Paths
-from mash_plugin.store import backup, checks, faults
+from mash_plugin.store import backup, checks, room
 from mash_plugin.store.checks import store_report
 from mash_plugin.store.migrate import schema_number
 from tests.store.conftest import opened
@@ -92,7 +92,7 @@ def test_a_full_disk_is_said_with_what_is_free(
 ) -> None:
     with opened(paths) as store:
         save(store, 1)
-    for module in (checks, faults):
+    for module in (checks, room):
         monkeypatch.setattr(module, "free_bytes", lambda _: 5)
     report = store_report(paths)
     assert (report.state, report.free_bytes) == ("full", 5)

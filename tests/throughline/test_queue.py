@@ -1,5 +1,6 @@
 """The queue: whole files, many writers, and nothing lost or stored twice."""
 
+import errno
 import json
 import os
 import resource
@@ -13,7 +14,7 @@ from random import Random
 
 import pytest
 
-from mash_plugin.errors import DiskFull, InvalidArgument, TooLarge
+from mash_plugin.errors import DiskFull, InvalidArgument, ReadOnly, TooLarge
 from mash_plugin.store.faults import disk_message
 from mash_plugin.throughline import queue, store, stored
 from mash_plugin.throughline.artifacts import Artifact
@@ -374,3 +375,48 @@ def test_a_full_disk_leaves_all_queued_and_says_so(workspace, monkeypatch):
     assert "run the drain again. What was not stored stays queued." in raised.value.message
     assert "operation ID" not in raised.value.message
     assert len(workspace.queued) == 1
+
+
+def test_a_limit_on_the_size_of_files_is_not_told_as_a_full_disk(workspace, monkeypatch):
+    transcript = workspace.write(CHAT)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", refusing(errno.EFBIG))
+        with pytest.raises(DiskFull, match=r"limit on the size of files.*; nothing was queued"):
+            queue.put(workspace.path, entry())
+    assert workspace.queued == []
+    workspace.capture(transcript)
+    drain = [sys.executable, "-m", "mash_plugin.cli.meaning_memory", "consolidate", "--drain-only"]
+    where = ["--agent", AGENT, "--config-dir", workspace.path]
+    done = subprocess.run(
+        ["sh", "-c", 'ulimit -f 1; exec "$@"', "sh", *drain, *where],
+        capture_output=True,
+        text=True,
+        # Python would leave half of a compiled module behind.
+        env={"PATH": os.environ["PATH"], "HOME": workspace.path, "PYTHONDONTWRITEBYTECODE": "1"},
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "limit on the size of files" in done.stderr
+    assert "is full" not in done.stderr
+    assert len(workspace.queued) == 1
+    assert workspace.drain().out.startswith("consolidate: 3 drained")
+
+
+def test_a_queue_that_cannot_be_emptied_is_told_once_and_truly(workspace, monkeypatch):
+    workspace.capture(workspace.write(CHAT))
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "unlink", refusing(errno.EACCES))
+        with pytest.raises(ReadOnly) as raised:
+            drain(workspace.settings, AGENT, NOW)
+    assert "what was read from it is stored, and the next drain finds it so" in raised.value.message
+    assert "stays queued" not in raised.value.message
+    assert workspace.drain().out == "consolidate: 0 drained, 3 already stored, 0 failed\n"
+    assert workspace.queued == []
+
+
+def refusing(number):
+    """A call of the system that fails so."""
+
+    def refuse(*_arguments, **_named):
+        raise OSError(number, os.strerror(number))
+
+    return refuse
