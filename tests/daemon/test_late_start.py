@@ -3,7 +3,9 @@
 import os
 import select
 import signal
-from contextlib import ExitStack
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -14,17 +16,28 @@ from tests.support.polling import eventually
 
 AGENTS = pytest.mark.parametrize("agent", ["claude-code", "codex"])
 TOLD = b"Saving memory"
+PATIENCE_S = 60.0
 
 
-def prompt(place: Place, agent: str = "claude-code") -> bytes:
-    body = event("UserPromptSubmit", prompt="Fix the failing test")
+def prompt(place: Place, agent: str = "claude-code", session: str = "s-1") -> bytes:
+    body = event("UserPromptSubmit", prompt="Fix the failing test", session_id=session)
     return place.hook("prompt-submit", body, agent=agent).out
 
 
-def made_up_once(place: Place, agent: str = "claude-code") -> bool:
-    """A prompt may be late on its own, on a busy machine; then the one after it brings it."""
-    text = eventually(lambda: prompt(place, agent), "no prompt brought what the start should have")
-    return TOLD in text and prompt(place, agent) == b""
+def made_up_once(place: Place, miss: Callable[[str], None], agent: str = "claude-code") -> bool:
+    """Whether a session that missed its start is told with a prompt, and with no other one.
+
+    On a busy machine a prompt may be late on its own, then the one after it brings it; or its
+    hook is cut off between reading and printing, which nobody can know: then another session
+    is to be told.
+    """
+    for session in ("s-1", "s-2", "s-3"):
+        miss(session)
+        with suppress(TimeoutError):
+            told = partial(prompt, place, agent, session)
+            text = eventually(told, "nothing", PATIENCE_S)
+            return TOLD in text and told() == b""
+    return False
 
 
 @AGENTS
@@ -34,13 +47,16 @@ def test_a_start_that_a_hanging_daemon_left_unanswered_comes_with_the_prompt(
     place: Place, agent: str, source: str
 ) -> None:
     daemon = place.start()
-    os.kill(daemon.pid, signal.SIGSTOP)
-    try:
-        start = event("SessionStart", source=source)
-        assert place.hook("session-start", start, agent=agent).out == b""
-    finally:
-        os.kill(daemon.pid, signal.SIGCONT)
-    assert made_up_once(place, agent)
+
+    def miss(session: str) -> None:
+        os.kill(daemon.pid, signal.SIGSTOP)
+        try:
+            start = event("SessionStart", source=source, session_id=session)
+            assert place.hook("session-start", start, agent=agent).out == b""
+        finally:
+            os.kill(daemon.pid, signal.SIGCONT)
+
+    assert made_up_once(place, miss, agent)
 
 
 def test_a_start_that_met_no_daemon_comes_with_the_prompt(place: Place) -> None:
@@ -50,9 +66,13 @@ def test_a_start_that_met_no_daemon_comes_with_the_prompt(place: Place) -> None:
     (commands / "mash").chmod(0o755)
     environment = place.environment | {"PATH": f"{commands}:/usr/bin:/bin"}
     command = place.hook_command("session-start")[:-1]
-    assert run_hook(command, environment, event("SessionStart", source="startup")).out == b""
-    place.start()
-    assert made_up_once(place)
+
+    def miss(session: str) -> None:
+        place.close()
+        assert run_hook(command, environment, start_of(session)).out == b""
+        place.start()
+
+    assert made_up_once(place, miss)
 
 
 def unread(place: Place, starts: list[bytes], agent: str = "claude-code") -> None:
@@ -68,26 +88,25 @@ def unread(place: Place, starts: list[bytes], agent: str = "claude-code") -> Non
             select.select([connection], [], [])
 
 
-def of_session(number: int) -> bytes:
-    return event("SessionStart", source="startup", session_id=f"s-{number}")
+def start_of(session: str) -> bytes:
+    return event("SessionStart", source="startup", session_id=session)
 
 
 def test_an_answer_that_the_hook_had_no_time_to_read_counts_as_not_told(place: Place) -> None:
     place.start()
-    unread(place, [event("SessionStart", source="startup")])
-    assert made_up_once(place)
+    assert made_up_once(place, lambda session: unread(place, [start_of(session)]))
 
 
 def test_of_many_answers_at_once_that_no_hook_read_each_counts_as_not_told(place: Place) -> None:
     place.start()
-    unread(place, [of_session(number) for number in range(50)])
+    unread(place, [start_of(f"s-{number}") for number in range(50)])
     place.hook("reminder-timer", event("Stop"))
     assert place.call("status")["late_hooks"] == {"session-start": 50}
 
 
 def test_a_daemon_that_ends_leaves_word_of_a_start_that_no_hook_read(place: Place) -> None:
     daemon = place.start()
-    unread(place, [of_session(0)])
+    unread(place, [start_of("s-0")])
     place.call("stop")
     daemon.wait(10.0)
     place.start()
@@ -107,7 +126,7 @@ def test_a_start_that_was_printed_is_not_repeated(place: Place, agent: str) -> N
 
 def test_it_is_logged_and_counted_that_a_hook_was_late(place: Place) -> None:
     place.start()
-    unread(place, [event("SessionStart", source="startup")], "codex")
-    assert made_up_once(place, "codex")
-    assert place.call("status")["late_hooks"]["session-start"] == 1
+    unread(place, [start_of("s-1")], "codex")
+    place.hook("reminder-timer", event("Stop"))  # the next hook finds out
+    assert place.call("status")["late_hooks"] == {"session-start": 1}
     assert "late name=session-start agent=codex" in Path(place.paths.log).read_text()

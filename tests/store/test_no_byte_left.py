@@ -323,7 +323,8 @@ def transcript_in(place: Place, name: str, count: int) -> None:
 
 
 def is_clean(place: Place, words: list[str]) -> bool:
-    return files_with(place.mash_home, words) == []
+    """Whether no file holds them but the day's backup, which a slow test may see made before."""
+    return [p for p in files_with(place.mash_home, words) if "/backups/" not in p] == []
 
 
 @pytest.mark.spec("R-052", "R-065")
@@ -412,11 +413,11 @@ def test_no_log_receipt_or_backup_of_a_daemon_keeps_what_was_forgotten(place: Pl
     assert len(told["records"]) == 5
     assert told["is_scrubbed"] is True
     words = [w for n in range(5) for w in words_of(f"s-1/{n}")]
-    kept = [p for p in files_with(place.mash_home, words) if "/backups/" not in p]
-    assert kept == []
+    assert is_clean(place, words)
+    end_daemon(place.paths)
+    assert is_clean(place, words)
     if not told["older_copies"]:  # the day's backup is made when the first record is there
-        end_daemon(place.paths)
-        assert is_clean(place, words)
+        assert files_with(place.mash_home, words) == []
 
 
 def test_a_full_disk_still_lets_a_forget_through(paths: Paths) -> None:
