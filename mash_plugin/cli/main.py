@@ -4,6 +4,7 @@ Exit codes: 0 done, 1 the operation failed or a check found something, 2 usage, 
 is not reachable, 4 sandboxed, 130 interrupted.
 """
 
+import gc
 import io
 import os
 import re
@@ -84,6 +85,10 @@ class MashGroup(LazyGroup):
 
     table = COMMANDS
     sections = SECTIONS
+    meant = dict.fromkeys(("list", "ls"), ("records", "chats")) | {
+        "show": ("record", "chats"),
+        **dict.fromkeys(("delete", "remove", "rm"), ("forget-record", "forget")),
+    }
 
 
 EXIT_CODES = """\b
@@ -127,6 +132,7 @@ def end(code: int, program: str = "mash") -> NoReturn:
         sys.stderr.flush()
     except OSError:  # the exit code is all that is left to tell
         _drop(sys.stderr)
+    gc.freeze()  # an interpreter ends with collections over all that it imported: 10 ms
     sys.exit(code)
 
 
