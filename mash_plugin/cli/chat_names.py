@@ -18,7 +18,10 @@ def whole_chat_id(start: str) -> str:
     Raises InvalidArgument where several chats begin so, or it is too short to tell.
     """
     if start == NEWEST:
-        return next((one for one, _ in _chats()), start)
+        newest = next((one for one, _ in _chats()), None)
+        if newest is None:
+            raise InvalidArgument("There is no chat in the index; `mash index` reads what is new.")
+        return newest
     try:
         client.call("get_chat", {"id": start, "limit": 1})
         return start

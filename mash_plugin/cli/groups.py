@@ -16,6 +16,9 @@ WHOLE_SENTENCE = 1_000
 class TellingGroup(click.Group):
     """Suggests the name that was meant, and lists its commands with whole sentences."""
 
+    meant: Mapping[str, tuple[str, ...]] = {}
+    """Words that other programs use, with the commands that do it here."""
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
@@ -25,7 +28,7 @@ class TellingGroup(click.Group):
         except click.UsageError:
             if args[0].startswith("-"):
                 raise
-            near = _suggestion(args[0], self.list_commands(ctx))
+            near = _suggestion(args[0], self.meant, self.list_commands(ctx))
             raise click.UsageError(f"No such command '{args[0]}'.{near}", ctx) from None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -79,8 +82,9 @@ class LazyGroup(TellingGroup):
                 formatter.write_dl([(name.ljust(widest), self.table[name][1]) for name in names])
 
 
-def _suggestion(typed: str, names: list[str]) -> str:
+def _suggestion(typed: str, meant: Mapping[str, tuple[str, ...]], names: list[str]) -> str:
     from difflib import get_close_matches
 
-    near = " or ".join(f"`{name}`" for name in get_close_matches(typed, names))
+    found = meant.get(typed) or get_close_matches(typed, names)
+    near = " or ".join(f"`{name}`" for name in found)
     return f" Did you mean {near}?" if near else ""

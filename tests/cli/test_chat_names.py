@@ -51,6 +51,10 @@ def test_the_newest_chat_is_named_so_and_never_forgotten_unasked(told: Home) -> 
     assert (code, newest in shown) == (1, True)
 
 
+def test_without_chats_there_is_no_newest(fresh: Home) -> None:
+    assert "There is no chat in the index" in fresh.mash("chats", "newest").err
+
+
 def test_a_session_that_is_named_too_shortly_is_not_one_that_saved_nothing(told: Home) -> None:
     save(told, "established", "Invoices are rendered with Typst.")
     code, shown = on_a_terminal(told, "", "mash", "withdraw", "--session", "1111")

@@ -7,7 +7,7 @@ import click
 import pytest
 
 from mash_plugin.cli.examples import EXAMPLES
-from mash_plugin.cli.main import COMMANDS, SECTIONS, cli, run
+from mash_plugin.cli.main import COMMANDS, SECTIONS, MashGroup, cli, run
 
 TOP = click.Context(cli, info_name="mash", **cli.context_settings)
 
@@ -106,6 +106,15 @@ def test_the_first_page_lists_every_command_and_every_exit_code(
 
 def test_every_command_stands_under_one_heading() -> None:
     assert sorted(name for names in SECTIONS.values() for name in names) == sorted(COMMANDS)
+
+
+def test_a_word_of_other_programs_is_answered_with_the_commands_for_it(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for typed, names in MashGroup.meant.items():
+        assert run([typed]) == 2
+        assert f"Did you mean {' or '.join(f'`{n}`' for n in names)}?" in capsys.readouterr().err
+        assert set(names) <= set(COMMANDS)
 
 
 @pytest.mark.parametrize("typed", ["recrods", "backup mak", "daemon sttaus"])

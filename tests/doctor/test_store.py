@@ -107,7 +107,9 @@ def test_a_record_that_does_not_fit_its_checksum_is_found_and_can_be_removed(kep
 def test_a_head_that_does_not_fit_its_revision_is_found(kept: Home) -> None:
     change_store(kept, "UPDATE records SET review = 'candidate'")
     assert "1 record damaged" in named(kept, "store", "records-damaged")["what"]
-    change_store(kept, "UPDATE records SET review = 'established'")
+    change_store(kept, "UPDATE records SET hidden_at = 1")
+    assert "1 record damaged" in named(kept, "store", "records-damaged")["what"]
+    change_store(kept, "UPDATE records SET review = 'established', hidden_at = NULL")
     assert is_gone(kept, "store", "records-damaged")
 
 

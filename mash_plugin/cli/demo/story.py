@@ -31,9 +31,7 @@ def tell_story() -> int:
         _change_mind(place, first, decision)
     tell()
     tell("That was all real: hooks, daemon, checks. The folder is gone again; nothing of yours was")
-    tell(
-        "touched. Not begun yet? mash init. What your agents know by then: mash records, mash dash."
-    )
+    tell("touched. `mash init` sets it up for your agents; what they know by then: `mash records`.")
     return 0
 
 

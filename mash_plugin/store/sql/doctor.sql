@@ -1,7 +1,7 @@
 -- What the doctor reads of a store and of an index that lie on the disk.
 
--- name: record_ids  of records that are in sight, the newest first
-SELECT record_id FROM records WHERE hidden_at IS NULL ORDER BY recorded_at DESC;
+-- name: record_ids  the newest first; of hidden ones too, which `mash undo` brings back
+SELECT record_id FROM records ORDER BY recorded_at DESC;
 
 -- name: count_stale  records in force whose quotes no longer stand in their chats
 SELECT count(*) FROM records WHERE evidence_stale = 1 AND retired = 0;
