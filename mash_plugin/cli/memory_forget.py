@@ -55,7 +55,10 @@ def forget(
     for note in gone.notes:
         click.echo(masked(note), err=True)
     if not (gone.memories or gone.entries):
-        raise click.ClickException(masked(f"nothing of {name} is kept here for {agent}."))
+        from mash_plugin.throughline.hints import unknown_agent
+
+        why = f"nothing of {name} is kept here for {agent}. {unknown_agent(settings, agent)}"
+        raise click.ClickException(masked(why.rstrip()))
     click.echo(f"forget: {_told(gone)} removed")
     return 0
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import orjson
 
-from mash_plugin.cli.capture import agent_option, places, settings_of
+from mash_plugin.cli.capture import agent_option, masked, places, settings_of
 from mash_plugin.errors import MashError
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def call_memory_tool(
         return 1
     _print(reply.data if as_data else {"text": reply.text})
     for hint in said:
-        click.echo(hint, err=True)
+        click.echo(masked(hint), err=True)
     return 0
 
 

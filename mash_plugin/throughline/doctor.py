@@ -211,6 +211,7 @@ def _compiled(settings: Settings, agent: str | None) -> Iterator[Finding]:
 
 
 def _store(settings: Settings, agent: str | None, now: int) -> Iterator[Finding]:
+    from mash_plugin.throughline.hints import unknown_agent
     from mash_plugin.throughline.store import open_database
 
     try:
@@ -230,6 +231,8 @@ def _store(settings: Settings, agent: str | None, now: int) -> Iterator[Finding]
             state = "can be read" if is_there else "comes with the first drain"
             yield Finding("store", "ok", f"the store {state}: {db.place}")
             yield Finding("backend", "note", NEEDS_POSTGRES)
+            if agent and (unknown := unknown_agent(settings, agent)):
+                yield Finding("agent", "note", unknown)
             return
         yield Finding("store", "ok", f"the store can be read: {db.place}, as {db.agent}")
         yield from _left_in_file(settings, db.agent or "")

@@ -8,6 +8,7 @@ from mash_plugin.throughline import queue
 from mash_plugin.throughline.mending import lost_store
 from mash_plugin.throughline.moving import left_in_file
 from mash_plugin.throughline.recall import MOST
+from mash_plugin.throughline.settings import Settings
 from mash_plugin.throughline.store import count_by_agent, open_database
 from mash_plugin.throughline.tools import SEARCH, SESSION_RECALL, Place, Reply, call_tool
 from mash_plugin.throughline.waiting import of_others
@@ -17,7 +18,7 @@ def hints(name: str, arguments: Mapping[str, Any], reply: Reply, place: Place) -
     """What helps; the answer itself has a fixed form."""
     if name not in (SEARCH, SESSION_RECALL) or reply.data["entries"]:
         return
-    if unknown := _unknown_agent(place):
+    if unknown := unknown_agent(place.settings, place.agent):
         yield unknown
         return
     if name == SEARCH and arguments.get("memory_stage") in (None, "long_term"):
@@ -40,16 +41,13 @@ def hints(name: str, arguments: Mapping[str, Any], reply: Reply, place: Place) -
         )
 
 
-def _unknown_agent(place: Place) -> str:
+def unknown_agent(settings: Settings, agent: str) -> str:
     """What to say of an agent of whom there is nothing, where there is something of others."""
-    agent, workspace = place.agent, place.settings.workspace
-    with closing(open_database(place.settings, to_write=False)) as db:
+    with closing(open_database(settings, to_write=False)) as db:
         names = set(count_by_agent(db)) | ({db.agent} if db.agent else set())
-    if agent in names or queue.pending(workspace, agent) or left_in_file(place.settings).get(agent):
+    waits = queue.pending(settings.workspace, agent)
+    if agent in names or waits or left_in_file(settings).get(agent):
         return ""
-    names |= {one.agent for one in of_others(workspace, agent)}
-    if not names:
-        return ""
-    return (
-        f"There is nothing of {agent} here, but of: {', '.join(sorted(names))}. Is the name right?"
-    )
+    names |= {one.agent for one in of_others(settings.workspace, agent)}
+    told = ", ".join(sorted(names))
+    return f"There is nothing of {agent} here, but of: {told}. Is the name right?" if told else ""

@@ -49,6 +49,29 @@ def test_a_long_time_is_told_in_days(workspace):
     assert "the oldest has waited for 5 days" in doctor(workspace, "--agent", AGENT, **late).out
 
 
+@both
+def test_a_wrong_name_of_an_agent_or_a_tool_is_answered_with_the_right_ones(workspace):
+    capture_job(workspace, JOB)
+    told = f"There is nothing of support-bt here, but of: {AGENT}. Is the name right?\n"
+    for _ in range(2):
+        wrong = ("--agent", "support-bt", "--config-dir", workspace.path)
+        assert workspace.run("call", *wrong, "mm_search").err == told
+        forget = workspace.run("forget", *wrong, "--session-id", "job", "--yes")
+        assert told in forget.err
+        workspace.drain()
+    assert ask(workspace, "mm_search", query="nowhere").err.count("name right") == 0
+    refused = json.loads(ask(workspace, "mm_forget").out)["error"]["message"]
+    assert "the tools: mm_search, mm_session_recall, mm_remember" in refused
+
+
+def test_the_doctor_says_of_a_wrong_name_whose_memories_there_are(workspace):
+    capture_job(workspace, JOB)
+    workspace.drain()
+    found = doctor(workspace, "--agent", "support-bt")
+    assert (found.code, f"but of: {AGENT}." in found.out) == (0, True)
+    assert "but of" not in doctor(workspace, "--agent", AGENT).out
+
+
 def test_a_new_workspace_is_told_as_one(workspace):
     workspace.folder.rmdir()
     assert f"{workspace.path} did not exist and was made" in capture_job(workspace, JOB).err
