@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from mash_plugin.chats.remotes import normalise_remote
 from mash_plugin.paths import passwd_home
+from mash_plugin.records.model import Scope
 
 _READ_LIMIT = 1 << 18
 _PATH_LIMIT = 4096
@@ -26,6 +27,18 @@ class Project(NamedTuple):
     def place(self) -> str:
         """Where its memory lies when it has no identity: one place for all its work trees."""
         return self.main_root or self.root
+
+    @property
+    def scope(self) -> Scope:
+        """Where its memory lies: with its repository in every clone, else with its place."""
+        if self.identity is not None:
+            return Scope("repository", self.identity)
+        return Scope("local_project", self.place)
+
+    @property
+    def scopes(self) -> list[Scope]:
+        """The same, and its place all the same, where records lie from before it had a remote."""
+        return list(dict.fromkeys((self.scope, Scope("local_project", self.place))))
 
 
 def project_of(cwd: str) -> Project | None:
@@ -59,6 +72,11 @@ def shared_place(folder: str) -> str:
     """The root of the main work tree where a folder is the root of a linked one, else itself."""
     git_folder = _git_folder(folder)
     return (_main_root(folder, git_folder) if git_folder else None) or folder
+
+
+def project_at(root: str, identity: str | None = None) -> Project:
+    """What is known of a project whose folder may be gone by now."""
+    return Project(root, identity, shared_place(root) if root else None)
 
 
 def git_folders(root: str) -> tuple[str, str] | None:

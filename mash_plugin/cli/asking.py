@@ -48,6 +48,4 @@ def _scope_here() -> dict[str, str]:
     project = project_of(os.getcwd())
     if project is None:
         raise click.ClickException(f"{os.getcwd()} is no project; leave --here out.")
-    if project.identity:
-        return {"kind": "repository", "identity": project.identity}
-    return {"kind": "local_project", "path": project.root}
+    return project.scope.as_json()

@@ -2,7 +2,6 @@
 
 import os
 import shlex
-from typing import Any
 
 import click
 import orjson
@@ -94,8 +93,7 @@ def scope_of(text: str) -> list[str]:
 def _project_here() -> list[list[str]]:
     from mash_plugin.chats.project import project_of
 
-    found: Any = project_of(os.getcwd())
+    found = project_of(os.getcwd())
     if found is None:
         raise InvalidArgument(f"{os.getcwd()} is no project; leave --project out.")
-    scopes = [["local_project", found.root]]
-    return [["repository", found.identity], *scopes] if found.identity else scopes
+    return [list(scope) for scope in found.scopes]

@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Any
 
 from mash_plugin.chat_ids import chat_id
-from mash_plugin.chats.project import Project, may_have_upstream, shared_place
+from mash_plugin.chats.project import Project, may_have_upstream, project_at
 from mash_plugin.chats.reading import Chat, messages_newest_first, recent_chats
 from mash_plugin.chats.switches import is_denied, switched_off
 from mash_plugin.daemon.lanes import Lane, Part
@@ -19,7 +19,7 @@ from mash_plugin.render.context import ChatHint, Elsewhere, FromGroup
 
 RECORDS = 3
 PERSONAL = 2
-PERSONAL_SCOPE = {"kind": "personal"}
+PERSONAL_SCOPE = Scope("personal").as_json()
 CHATS = 3
 SELECT_LIMIT = 20
 SELECT_BYTES = 32_768
@@ -40,11 +40,8 @@ Branch = Callable[[], tuple[str, ...]]
 
 
 def project_scopes(project: Project | None) -> list[Scope]:
-    """Where records of this project may lie: under its identity, and under its path."""
-    if project is None:
-        return []
-    scopes = [Scope("local_project", project.place)]
-    return [Scope("repository", project.identity), *scopes] if project.identity else scopes
+    """Where records of this project may lie."""
+    return project.scopes if project else []
 
 
 def saving_scope(project: Project | None) -> dict[str, str]:
@@ -52,11 +49,7 @@ def saving_scope(project: Project | None) -> dict[str, str]:
 
     Where there is no project, what the person says is about how they work anywhere.
     """
-    if project is None:
-        return PERSONAL_SCOPE
-    if project.identity is not None:
-        return {"kind": "repository", "identity": project.identity}
-    return {"kind": "local_project", "path": project.place}
+    return project.scope.as_json() if project else PERSONAL_SCOPE
 
 
 def pause_targets(project: Project | None, session_id: str | None) -> tuple[str, ...]:
@@ -258,6 +251,6 @@ def _hints(call: Call, chats: list[Chat]) -> list[ChatHint]:
 
 
 def _is_left_out(call: Call, path: str, identity: str | None) -> bool:
-    project = Project(path, identity, shared_place(path))
+    project = project_at(path, identity)
     unread = (*call.settings.deny, *call.settings.no_index)
     return is_denied(project, unread) or "index" in switched_off(project)

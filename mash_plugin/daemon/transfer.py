@@ -124,6 +124,7 @@ def _path(params: Mapping[str, Any]) -> str:
 
 
 def _scopes(given: object) -> "tuple[Scope, ...] | None":
+    from mash_plugin.memory.scopes import real_folder
     from mash_plugin.records.model import Scope
     from mash_plugin.transfer.items import is_text
 
@@ -141,5 +142,5 @@ def _scopes(given: object) -> "tuple[Scope, ...] | None":
                 f"scopes: {str(scope)[:200]} is none; a scope is one of {', '.join(SCOPES)} with"
                 " its value."
             )
-        found.append(Scope(kind, value))
+        found.append(Scope(kind, real_folder(value) if kind == "local_project" else value))
     return tuple(found)

@@ -9,6 +9,7 @@ from mash_plugin.doctor.finding import Finding, Repair
 from mash_plugin.doctor.machine import Machine
 from mash_plugin.errors import MashError
 from mash_plugin.memory.rebind import left_in_folders, scope_of_folder
+from mash_plugin.records.model import Scope
 from mash_plugin.store.queries import load
 from mash_plugin.store.rebind import scopes_below
 from mash_plugin.wording import counted
@@ -48,7 +49,7 @@ def _orphan(machine: Machine, path: str, count: int, taken: set[str]) -> Finding
         line = f"mash rebind {quote(path)} {quote(new)}"
         question = f"Move {counted(count, 'record')} from {path} to {new}?"
         # Records of a repository may be published: the command alone asks for that.
-        is_safe = scope_of_folder(new).kind == "local_project"
+        is_safe = scope_of_folder(new) == Scope("local_project", new)
         repair = Repair(lambda: _rebind(machine, path, new), question) if is_safe else None
         return Finding("scope-orphaned", "warning", text, why, line, repair)
     why = "if the project moved, its records can follow; else they stay for when it is back"

@@ -15,7 +15,7 @@ from mash_plugin.memory.heads import (
 )
 from mash_plugin.memory.items import is_head_in_force, item_of, status_of_head
 from mash_plugin.memory.masking import masking
-from mash_plugin.memory.scopes import scope_json, scope_of
+from mash_plugin.memory.scopes import scope_of
 from mash_plugin.records.model import Scope
 from mash_plugin.spellings import all_spellings
 from mash_plugin.store import browse
@@ -228,12 +228,12 @@ def _counts(groups: list[Group], filters: Filters) -> Json:
                 counter[getattr(group, name)] += group.records
         told[name] = dict(counter.most_common())
     told["stale"] = sum(g.records for g in groups if g.stale and _fits(g, filters, "stale"))
-    scopes: Counter[tuple[str, str]] = Counter()
+    scopes: Counter[Scope] = Counter()
     for group in groups:
         if _fits(group, filters, "scope"):
-            scopes[group.scope_kind, group.scope_value] += group.records
+            scopes[Scope(group.scope_kind, group.scope_value)] += group.records
     told["scopes"] = [
-        {"scope": scope_json(*scope), "count": count} for scope, count in scopes.most_common()
+        {"scope": scope.as_json(), "count": count} for scope, count in scopes.most_common()
     ][:200]
     return told
 

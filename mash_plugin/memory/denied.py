@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from itertools import chain
 from typing import Literal
 
-from mash_plugin.chats.project import Project, project_of, shared_place
+from mash_plugin.chats.project import Project, project_at, project_of
 from mash_plugin.chats.reading import Chat, chat_of, places_of
 from mash_plugin.chats.switches import (
     entries_of,
@@ -69,7 +69,7 @@ class Denied:
         path, identity = chat.project_path or "", chat.repository_identity
         key = ("chat at", f"{path}\n{identity}")
         if key not in self._known:
-            place = _at(path, identity)
+            place = project_at(path, identity)
             is_off = self._has_project(place) or not self._is_chosen(place)
             self._known[key] = is_off or (identity is not None and self._has_identity(identity))
         return self._known[key]
@@ -95,7 +95,7 @@ class Denied:
     def refuse_chat(self, chat: Chat) -> None:
         """Raise RecordsDisabled for a chat that is left out."""
         if self.has_chat(chat):
-            place = _at(chat.project_path or "", chat.repository_identity)
+            place = project_at(chat.project_path or "", chat.repository_identity)
             raise self.refusal(f"chat {chat.id}", place)
 
     def refusal(self, what: str, place: Project | None = None) -> RecordsDisabled:
@@ -118,7 +118,7 @@ class Denied:
         if kind == "repository":
             return self._has_identity(value)
         if kind == "local_project":
-            return self._has_project(_at(value)) or self._has_project(project_of(value))
+            return self._has_project(project_at(value)) or self._has_project(project_of(value))
         return self.has_chat_id(value)
 
     def _has_project(self, project: Project | None) -> bool:
@@ -156,18 +156,13 @@ class Denied:
                 if place in seen:
                     continue
                 seen.add(place)
-                if self._has_project(_at(place)):
+                if self._has_project(project_at(place)):
                     is_left_out = True
                     if self._what == "group":  # what is said once is known to all
                         return True
                 elif self._what != "group" and os.path.isdir(place):  # nearly always the first one
                     return False
         return is_left_out
-
-
-def _at(path: str, identity: str | None = None) -> Project:
-    """What is known of a folder that may be gone by now."""
-    return Project(path, identity, shared_place(path) if path else None)
 
 
 def refuse_source(call: Call, chat: Chat) -> None:

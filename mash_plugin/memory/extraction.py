@@ -15,7 +15,7 @@ from mash_plugin.memory.denied import Denied, refuse_saving, refuse_source
 from mash_plugin.memory.drafts import Draft, prepare, save_draft
 from mash_plugin.memory.operation import Operation
 from mash_plugin.memory.private import refuse_private, refuse_repeated
-from mash_plugin.memory.scopes import chat_in_scope, known_chat, scope_json, scope_of
+from mash_plugin.memory.scopes import chat_in_scope, known_chat, scope_of
 from mash_plugin.records.authority import check_authority
 from mash_plugin.records.model import Scope
 from mash_plugin.records.transitions import check_created_state
@@ -43,7 +43,7 @@ def get_extraction_checkpoint(call: Call, request: Json) -> Json:
         reviewed = get_checkpoint(db, identity_of(db).owner, request["chat_id"], scope)
     return {
         "chat_id": request["chat_id"],
-        "scope": scope_json(scope.kind, scope.value),
+        "scope": scope.as_json(),
         "source_fingerprint": fingerprint,
         "processed_fingerprint": reviewed.source_fingerprint if reviewed else None,
         "up_to_date": reviewed is not None and reviewed.source_fingerprint == fingerprint,

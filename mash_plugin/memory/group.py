@@ -11,7 +11,6 @@ from typing import Any
 from mash_plugin.memory.call import Call
 from mash_plugin.memory.group_copy import GroupCopy, GroupRecord
 from mash_plugin.memory.masking import Masking, masking
-from mash_plugin.memory.scopes import scope_json
 from mash_plugin.memory.windows import Window
 from mash_plugin.records.budget import size_of
 from mash_plugin.records.lifecycle import is_in_force
@@ -128,7 +127,7 @@ def _item(record: GroupRecord, identity: str, shown: Masking) -> Item:
         "state": record.state,
         "review": "established",
         "statement": shown(record.statement),
-        "scope": scope_json("repository", identity),
+        "scope": Scope("repository", identity).as_json(),
         "recorded_by": shown(record.recorded_by),
         "recorded_at": record.recorded_at,
         "confirmations": record.confirmations,

@@ -3,7 +3,6 @@
 from typing import Any
 
 from mash_plugin.memory.masking import Masking
-from mash_plugin.memory.scopes import scope_json
 from mash_plugin.records.lifecycle import is_in_force, status_of_record
 from mash_plugin.records.model import RecordStatus, Revision
 from mash_plugin.store.records import Head, Linked
@@ -33,7 +32,7 @@ def item_of(
         "state": body.state,
         "review": body.review,
         "statement": shown(body.statement),
-        "scope": scope_json(head.scope_kind, head.scope_value),
+        "scope": head.scope.as_json(),
         "recorded_by": shown(body.recorded_by),
         "recorded_at": revision.recorded_at,
         "confirmations": head.confirmations,

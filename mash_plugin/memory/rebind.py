@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from mash_plugin.chats.project import project_of
+from mash_plugin.chats.project import Project, project_of
 from mash_plugin.compact_json import compact_json
 from mash_plugin.digest import sha256_of
 from mash_plugin.errors import InvalidArgument, NotFound, RevisionConflict
@@ -42,6 +42,7 @@ def rebind(call: Call, request: Json) -> Json:
     old, new = request["old"], real_folder(request["new"])
     if "/" in (old, new):
         raise InvalidArgument("/ is never a project; name the folder of one.")
+    _refuse_part(request["new"], new)
     if "digest" not in request:
         with call.store.reading() as db:
             return _told(db, old, new, _moves(db, old, new), done=False)
@@ -74,7 +75,10 @@ def _moves(db: Connection, old: str, new: str) -> list[_Move]:
         )
     moves = []
     for path in found:
-        scope = scope_of_folder(new + path[len(old) :])
+        place = new + path[len(old) :]
+        scope = scope_of_folder(place)
+        if scope.kind == "local_project":
+            scope = Scope("local_project", place)  # each its own: the reverse brings them back
         if scope == Scope("local_project", path):
             continue
         is_moving = scope.kind == "local_project" and scope.value in found
@@ -90,10 +94,22 @@ def _moves(db: Connection, old: str, new: str) -> list[_Move]:
 
 def scope_of_folder(folder: str) -> Scope:
     """Where the memory of a folder lies now."""
-    project = project_of(folder) if os.path.isdir(folder) else None
-    if project is not None and project.identity is not None:
-        return Scope("repository", project.identity)
-    return Scope("local_project", folder)
+    project = _project_in(folder)
+    return project.scope if project else Scope("local_project", folder)
+
+
+def _project_in(folder: str) -> Project | None:
+    return project_of(folder) if os.path.isdir(folder) else None
+
+
+def _refuse_part(folder: str, new: str) -> None:
+    """No session looks for records at a folder that is only part of a project."""
+    project = _project_in(folder)
+    if project is not None and project.identity is None and project.place != new:
+        raise InvalidArgument(
+            f"{new} is part of the project {project.place}, whose memory lies there: name that"
+            " folder."
+        )
 
 
 def _told(db: Connection, old: str, new: str, moves: list[_Move], *, done: bool) -> Json:

@@ -11,7 +11,7 @@ from mash_plugin.chats.reading import Chat, as_chat, messages_from
 from mash_plugin.errors import ChatNotFound, InvalidArgument, RecordsDisabled
 from mash_plugin.memory.call import Call
 from mash_plugin.memory.extraction import chat_to_review, fingerprint_of
-from mash_plugin.memory.scopes import known_chat, real_folder, scope_json
+from mash_plugin.memory.scopes import known_chat, real_folder
 from mash_plugin.records.model import Scope
 from mash_plugin.store.chats import SQL
 from mash_plugin.store.checkpoints import failed_reviews, get_checkpoint, note_failed_review
@@ -61,7 +61,7 @@ def review_chat(call: Call, request: Json) -> Json:
         ]
     return {
         "chat_id": chat.id,
-        "scope": scope_json(scope.kind, scope.value),
+        "scope": scope.as_json(),
         "source_fingerprint": fingerprint_of(chat),
         "messages": messages,
     }

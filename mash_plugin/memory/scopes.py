@@ -8,21 +8,14 @@ from mash_plugin.chats.index import ChatIndex
 from mash_plugin.chats.project import shared_place
 from mash_plugin.chats.reading import Chat, chat_of
 from mash_plugin.errors import ChatNotFound, ScopeMismatch
-from mash_plugin.records.model import Scope
-
-_VALUE = {"repository": "identity", "local_project": "path", "chat": "id"}
+from mash_plugin.records.model import NAME_OF_VALUE, Scope
 
 
 def scope_of(request: dict[str, Any]) -> Scope:
     """The scope of a checked request; links in the path of an existing folder are resolved."""
     kind = request["kind"]
-    value = request[_VALUE[kind]] if kind in _VALUE else ""
+    value = request[NAME_OF_VALUE[kind]] if kind in NAME_OF_VALUE else ""
     return Scope(kind, real_folder(value) if kind == "local_project" else value)
-
-
-def scope_json(kind: str, value: str) -> dict[str, str]:
-    """A scope as requests and results write it."""
-    return {"kind": kind, _VALUE[kind]: value} if kind in _VALUE else {"kind": kind}
 
 
 def real_folder(path: str) -> str:

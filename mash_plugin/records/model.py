@@ -27,6 +27,8 @@ RETIRED_STATES: dict[Kind, tuple[State, ...]] = {
     "preference": ("superseded", "withdrawn"),
     "fact": ("superseded", "retracted"),
 }
+NAME_OF_VALUE = {"repository": "identity", "local_project": "path", "chat": "id"}
+"""What requests and results call the value of a scope."""
 
 
 def decider_of(kind: str, decided_by: str | None) -> str | None:
@@ -39,6 +41,11 @@ class Scope(NamedTuple):
 
     kind: ScopeKind
     value: str = ""
+
+    def as_json(self) -> dict[str, str]:
+        """As requests and results write it."""
+        name = NAME_OF_VALUE.get(self.kind)
+        return {"kind": self.kind, name: self.value} if name else {"kind": self.kind}
 
 
 class Body(NamedTuple):

@@ -52,8 +52,4 @@ def _scope_of_rules(call: Call, path: str) -> Scope | None:
     if os.path.basename(folder) in PROJECT_FOLDERS:
         folder = os.path.dirname(folder)
     project = project_of(folder)
-    if project is None:
-        return None
-    if project.identity:
-        return Scope("repository", project.identity)
-    return Scope("local_project", project.root)
+    return project.scope if project else None

@@ -10,9 +10,16 @@ import pytest
 from mash_plugin.chats.project import Project, project_of, shared_place
 from mash_plugin.chats.remotes import normalise_remote
 from mash_plugin.chats.switches import is_denied, marker_at, switched_off
+from mash_plugin.records.model import Scope
 from tests.support.transcripts import write_repository
 
 SHOP = "github.com/acme/shop"
+
+
+def test_what_was_saved_before_there_was_a_remote_is_looked_for_too() -> None:
+    project = Project("/w/shop", SHOP)
+    assert project.scope == Scope("repository", SHOP)
+    assert project.scopes == [project.scope, Scope("local_project", "/w/shop")]
 
 
 @pytest.mark.spec("R-042")
@@ -186,6 +193,7 @@ def test_work_trees_without_a_remote_share_one_place(tmp_path: Path, kind: str) 
         (tree / "src").mkdir()
         assert project_of(str(tree / "src")) == Project(str(tree), None, str(main))
         assert shared_place(str(tree)) == str(main)
+        assert Project(str(tree), None, str(main)).scopes == [Scope("local_project", str(main))]
     assert shared_place(str(main)) == str(main)
     assert is_denied(project_of(str(trees[0])), [str(main)])
     assert is_denied(project_of(str(trees[0])), [str(trees[0])])

@@ -222,6 +222,10 @@ def test_rules_become_candidates_and_are_taken_back(told: Home) -> None:
     tried = told.mash("import", "CLAUDE.md", "--from", "rules", "--dry-run", cwd=clone)
     assert "Would become 2 candidates of host.example/team/shop:" in tried.out
     assert "    preference Prefer small functions.\n" in tried.out
+    (told.home / "link").symlink_to(clone.parent)
+    named = ("--scope", f"project:{told.home}/link", "--dry-run", "--json")
+    tried = told.mash("import", "CLAUDE.md", "--from", "rules", *named, cwd=clone)
+    assert json.loads(tried.out)["scope"] == ["local_project", str(clone.parent)]
     done = told.mash("import", "CLAUDE.md", "--from", "rules", "--yes", cwd=clone)
     assert done.code == 0, done
     assert len(statements(told)) == 3

@@ -10,7 +10,7 @@ from mash_plugin.errors import MashError, RecordsDisabled
 from mash_plugin.memory.extraction import get_extraction_checkpoint
 from mash_plugin.protocol import validate
 from tests.conftest import CHOICE, QUESTION, SHOP, Json, Memory, Shop
-from tests.support.transcripts import ClaudeTranscript, write_repository
+from tests.support.transcripts import ClaudeTranscript, write_repository, write_work_tree
 
 REPOSITORY = {"kind": "repository", "identity": SHOP}
 CONFIG = "/c/config.toml"
@@ -132,12 +132,7 @@ def test_a_clone_that_is_not_left_out_keeps_the_repositorys_records(
 
 def test_a_linked_work_tree_is_left_out_with_its_main_one(memory: Memory) -> None:
     main = write_repository(memory.projects / "main", "git@github.com:acme/main.git")
-    own, tree = main / ".git" / "worktrees" / "tree", memory.projects / "tree"
-    own.mkdir(parents=True)
-    tree.mkdir()
-    (own / "commondir").write_text("../..\n")
-    (own / "gitdir").write_text(f"{tree / '.git'}\n")
-    (tree / ".git").write_text(f"gitdir: {own}\n")
+    tree = write_work_tree(main, memory.projects / "tree")
     ClaudeTranscript(memory.claude_root, str(tree), "s-7").person(QUESTION)
     memory.index()
     deny(memory, str(main))

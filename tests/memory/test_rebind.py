@@ -16,7 +16,7 @@ from mash_plugin.store.changes import add_link, add_revision, insert_record
 from mash_plugin.store.operations import identity_of
 from mash_plugin.store.records import find_live, get_head, load_head, load_revision
 from tests.conftest import NOW, Json, Memory
-from tests.support.transcripts import write_repository
+from tests.support.transcripts import write_repository, write_work_tree
 
 TABLES = ("records", "revisions", "evidence", "confirmations", "links", "checkpoints")
 
@@ -194,6 +194,31 @@ def test_links_of_the_file_system_are_resolved_at_the_new_place(
     plant(memory, "a", "/old")
     moved(memory, "/old", tmp_path / "link")
     assert scopes(memory) == {"a": str(real)}
+
+
+def test_a_folder_that_is_part_of_a_project_is_refused_and_the_projects_named(
+    memory: Memory, tmp_path: Path
+) -> None:
+    root = write_repository(tmp_path / "mono", None)
+    (root / "app").mkdir()
+    plant(memory, "a", "/old")
+    with pytest.raises(InvalidArgument, match=f"part of the project {root},"):
+        asked(memory, "/old", root / "app")
+    moved(memory, "/old", write_work_tree(root, tmp_path / "tree"))
+    assert scopes(memory) == {"a": str(root)}
+
+
+def test_folders_in_a_repository_without_a_remote_keep_their_own(
+    memory: Memory, tmp_path: Path
+) -> None:
+    plant(memory, "a", "/old")
+    plant(memory, "b", "/old/app")
+    root = write_repository(tmp_path / "new", None)
+    (root / "app").mkdir()
+    moved(memory, "/old", root)
+    assert scopes(memory) == {"a": str(root), "b": f"{root}/app"}
+    moved(memory, root, "/old")
+    assert scopes(memory) == {"a": "/old", "b": "/old/app"}
 
 
 def test_a_folder_without_records_and_the_same_place_are_refused(memory: Memory) -> None:

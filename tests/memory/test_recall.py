@@ -12,7 +12,7 @@ from mash_plugin.records.model import Scope
 from mash_plugin.store.changes import insert_record
 from mash_plugin.store.records import get_head, load_head
 from tests.conftest import CHOICE, QUESTION, SHOP, Json, Memory, Shop
-from tests.support.transcripts import ClaudeTranscript, write_repository
+from tests.support.transcripts import ClaudeTranscript, write_repository, write_work_tree
 
 REPOSITORY = {"kind": "repository", "identity": SHOP}
 DAY = 86_400_000
@@ -375,12 +375,7 @@ def test_recall_for_hooks_does_not_import_heavy_modules() -> None:
 def test_work_trees_of_a_repository_without_a_remote_share_their_records(memory: Memory) -> None:
     main = write_repository(memory.projects / "main", None)
     for name in ("one", "two"):
-        own = main / ".git" / "worktrees" / name
-        own.mkdir(parents=True)
-        (own / "commondir").write_text("../..\n")
-        (own / "gitdir").write_text(f"{memory.projects / name / '.git'}\n")
-        (memory.projects / name).mkdir()
-        (memory.projects / name / ".git").write_text(f"gitdir: {own}\n")
+        write_work_tree(main, memory.projects / name)
     chat = ClaudeTranscript(memory.claude_root, str(memory.projects / "one"), "s-7")
     chat.person(QUESTION)
     trees = [{"kind": "local_project", "path": str(memory.projects / n)} for n in ("one", "two")]

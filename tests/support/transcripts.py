@@ -274,6 +274,17 @@ def write_repository(folder: Path, remote: str | None) -> Path:
     return folder
 
 
+def write_work_tree(main: Path, folder: Path) -> Path:
+    """A linked work tree of a repository, as `git worktree add` leaves its files."""
+    own = main / ".git" / "worktrees" / folder.name
+    own.mkdir(parents=True)
+    (own / "commondir").write_text("../..\n")
+    (own / "gitdir").write_text(f"{folder / '.git'}\n")
+    folder.mkdir()
+    (folder / ".git").write_text(f"gitdir: {own}\n")
+    return folder
+
+
 def _time(start: int, count: int) -> str:
     moment = datetime.fromtimestamp((start + count * 1000) / 1000, UTC)
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -14,6 +14,7 @@ from mash_plugin.transfer.candidates_in import take_back, take_in
 from mash_plugin.transfer.claude_mem import read_observations
 from mash_plugin.transfer.rules import read_rules
 from tests.conftest import SHOP, Memory, Shop
+from tests.support.transcripts import write_repository, write_work_tree
 from tests.transfer.conftest import Json, a_memory, chats_of, export, rows_of
 from tests.transfer.conftest import take_in as take_in_export
 
@@ -185,6 +186,15 @@ def test_a_place_that_tells_no_project_needs_a_scope(memory: Memory, tmp_path: P
     path.write_text("- Use tabs always.\n")
     assert bring(memory, "rules", path)["scope"] == ["local_project", str(tmp_path)]
     assert bring(memory, "rules", path, Scope("personal"))["scope"] == ["personal", ""]
+
+
+def test_rules_in_a_linked_work_tree_hold_where_its_sessions_look(
+    memory: Memory, tmp_path: Path
+) -> None:
+    main = write_repository(tmp_path / "main", None)
+    path = write_work_tree(main, tmp_path / "tree") / "AGENTS.md"
+    path.write_text("- Use tabs always.\n")
+    assert bring(memory, "rules", path)["scope"] == ["local_project", str(main)]
 
 
 def test_the_persons_own_rules_are_personal_and_those_for_an_agent_the_projects(
