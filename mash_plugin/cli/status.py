@@ -28,7 +28,7 @@ STANDINGS = {
     "retired": "superseded or withdrawn",
 }
 """What is counted of the records; all else that is counted is named by its noun."""
-NO_BACKUP = "no backup yet: one is made each day, `mash backup` makes one now"
+NO_BACKUP = "no backup yet: one is made each day, `mash backup make` makes one now"
 BYTES_PER_TOKEN = 4
 OFF_HERE = {
     "everything": "everything",

@@ -1,11 +1,14 @@
 """Every `--help`: what a command is for, what each option does, and what to type."""
 
+import re
 import shlex
 from collections.abc import Iterator
+from pathlib import Path
 
 import click
 import pytest
 
+import mash_plugin
 from mash_plugin.cli.examples import EXAMPLES
 from mash_plugin.cli.main import COMMANDS, SECTIONS, MashGroup, cli, run
 
@@ -102,6 +105,18 @@ def test_the_first_page_lists_every_command_and_every_exit_code(
     codes = shown.partition("Exit codes:\n")[2].split("\n\n")[0].splitlines()
     assert [line.split()[0] for line in codes] == ["0", "1", "2", "3", "4", "130"]
     assert max(map(len, shown.splitlines())) <= 80
+
+
+def test_no_text_sends_people_to_a_group_of_commands_for_what_one_of_them_does() -> None:
+    groups = {
+        path.removeprefix("mash ")
+        for path, context in ALL.items()
+        if isinstance(context.command, click.Group) and not context.command.invoke_without_command
+    }
+    named = re.compile(rf"`mash ({'|'.join(groups)})`(?!: )")  # a module begins with its own
+    files = Path(mash_plugin.__file__).parent.rglob("*.py")
+    assert {f"{f.name}: {m[0]}" for f in files for m in named.finditer(f.read_text())} == set()
+    assert "backup" in groups
 
 
 def test_every_command_stands_under_one_heading() -> None:
