@@ -132,9 +132,12 @@ def undo(record_id: str | None, as_json: bool) -> None:
     """
     if record_id is None:
         hidden = _list_hidden(as_json)
-        if len(hidden) != 1 or as_json or not sys.stdin.isatty() or mark_of_session():
+        if len(hidden) != 1 or as_json:
             return
-        (record_id,) = hidden
+        ((record_id, start),) = hidden.items()
+        if not sys.stdin.isatty() or mark_of_session():
+            click.echo(f"`mash undo {start}` brings it back.", err=True)
+            return
         told = _ask("undo", id=record_id)
     else:
         _require_terminal()
@@ -213,15 +216,15 @@ def _leave() -> None:
     click.get_current_context().exit(1)
 
 
-def _list_hidden(as_json: bool) -> list[str]:
-    """Show what can be brought back; the IDs."""
+def _list_hidden(as_json: bool) -> dict[str, str]:
+    """Show what can be brought back; the IDs, each with its beginning that is enough."""
     from mash_plugin import client
 
     hidden = client.call("terminal_hidden", {})["records"]
     ids = short_ids([one["record"]["id"] for one in hidden])
     if as_json:
         click.echo(orjson.dumps({"records": hidden}).decode())
-        return [*ids]
+        return ids
     heading, days = moments("Hidden", [one["hidden_at"] for one in hidden])
     rows = [
         (
@@ -230,18 +233,16 @@ def _list_hidden(as_json: bool) -> list[str]:
             lines_of(
                 one["record"].get("statement", "(its text is not shown)"),
                 f"hidden by session {one['hidden_by']}" if one["hidden_by"] else "",
-                f"removed {local_date(one['removed_at'])}",
+                f"removed for good on {local_date(one['removed_at'])}",
             ),
         )
         for one, day in zip(hidden, days, strict=True)
     ]
     if rows:
         print_table(rows, ("ID", heading, "Record"))
-        name, which = (*ids.values(), "it") if len(ids) == 1 else ("ID", "one")
-        click.echo(f"`mash undo {name}` brings {which} back.", err=True)
-    else:
-        click.echo(NOTHING_HIDDEN, err=True)
-    return [*ids]
+    if len(rows) != 1:
+        click.echo("`mash undo ID` brings one back." if rows else NOTHING_HIDDEN, err=True)
+    return ids
 
 
 def _withdraw_session(which: Json) -> None:

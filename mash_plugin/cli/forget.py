@@ -7,9 +7,10 @@ import orjson
 
 from mash_plugin.cli.consent import refuse_in_session, require_yes
 from mash_plugin.cli.record_words import state_words
+from mash_plugin.cli.tables import lines_of, moments, print_table, short_ids
 from mash_plugin.cli.telling import tell
 from mash_plugin.errors import InvalidArgument
-from mash_plugin.render.text import clean, local_date, shorten
+from mash_plugin.render.text import clean, shorten
 from mash_plugin.wording import NEWEST, counted
 
 SHOWN_RECORDS = 40
@@ -94,13 +95,21 @@ def _show(found: dict[str, Any]) -> None:
 def show_records(records: list[dict[str, Any]]) -> None:
     """List the records that go, the newest first."""
     tell(f"Records  {len(records)} that cite it, in any revision or confirmation")
-    for record in records[:SHOWN_RECORDS]:
-        when = local_date(record["recorded_at"])
-        kind = f"{record['kind']}, {state_words(record)}"
-        tell(f"    {when}  {kind}  ID {record['id']}")
-        tell(f"        {shorten(clean(record['statement']), STATEMENT_CHARS)}")
+    shown = records[:SHOWN_RECORDS]
+    ids = short_ids([record["id"] for record in shown])
+    heading, days = moments("Saved", [record["recorded_at"] for record in shown])
+    rows = [
+        (ids[one["id"]], day, lines_of(shorten(one["statement"], STATEMENT_CHARS), _kind(one)))
+        for one, day in zip(shown, days, strict=True)
+    ]
+    if rows:
+        print_table(rows, ("ID", heading, "Record"))
     if len(records) > SHOWN_RECORDS:
         tell(f"    and {len(records) - SHOWN_RECORDS} more; --dry-run --json lists all")
+
+
+def _kind(record: dict[str, Any]) -> str:
+    return f"{record['kind']}, {state_words(record)}"
 
 
 def _tell(done: dict[str, Any]) -> None:
