@@ -1,6 +1,5 @@
 """Work whose power goes at any moment: recorded once, then cut wherever a number says."""
 
-import os
 import random
 import shutil
 import tempfile
@@ -13,6 +12,7 @@ from typing import NamedTuple
 from tests.crash.disk import Journal, Synced
 from tests.crash.watched import watched
 from tests.crash.workloads import State, Workload
+from tests.support.in_memory import place_beside
 
 
 class Fault(AssertionError):
@@ -122,10 +122,7 @@ def a_place(beside: Path) -> Iterator[Path]:
 
     What the harness loses it loses itself: no disk needs to be under it.
     """
-    memory = "/dev/shm"
-    folder = Path(
-        tempfile.mkdtemp(prefix="crash-", dir=memory if os.access(memory, os.W_OK) else beside)
-    )
+    folder = Path(tempfile.mkdtemp(prefix="crash-", dir=place_beside(beside)))
     try:
         yield folder
     finally:

@@ -15,6 +15,7 @@ from typing import Any
 import psycopg
 
 from mash_plugin.throughline.setup_postgres import set_up
+from tests.support.in_memory import place_beside
 from tests.support.polling import eventually
 
 ADMIN, PORT = "admin", 54_321
@@ -91,7 +92,8 @@ class Server:
 def running_server(**settings: str) -> Iterator[Server]:
     """A new server without a database of its own; it is gone afterwards."""
     # Not pytest's folder: that one may be closed to the server's user, or too long for a socket.
-    folder = Path(tempfile.mkdtemp(prefix="mash-postgres-"))
+    beside = place_beside(Path(tempfile.gettempdir()))
+    folder = Path(tempfile.mkdtemp(prefix="mash-postgres-", dir=beside))
     server = Server(folder, secrets.token_hex(8), settings=settings)
     try:
         _initialise(server)
