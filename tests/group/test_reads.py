@@ -20,7 +20,7 @@ from mash_plugin.protocol import validate
 from mash_plugin.protocol.results import RESULTS
 from mash_plugin.records.budget import size_of
 from tests.conftest import NOW, SHOP, Memory
-from tests.support.groups import Group
+from tests.support.groups import Group, Server, running_group
 from tests.support.published import Node
 
 pytestmark = pytest.mark.slow
@@ -93,6 +93,23 @@ def bob(group: Group) -> Iterator[Node]:
 def dan(group: Group) -> Iterator[Node]:
     with group.connect("dan") as connection:
         yield Node(connection, "node-d")
+
+
+@pytest.fixture(scope="module")
+def filled(postgres: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Group]:
+    """A group with something for each filter, which is only read."""
+    with running_group(postgres, tmp_path_factory.mktemp("filled"), "alice", "carol") as group:
+        with group.connect("alice") as connection:
+            alice = Node(connection, "node-a")
+            alice.put("d1", revisions=2)
+            alice.cite("d1", "Yes.", chat_id="claude-code-s-9")  # of its first revision
+            alice.put("c1", review="candidate")
+            alice.put("w1", state="withdrawn")
+            alice.put("o1", scope=("repository", "github.com/acme/other"))
+            alice.put("p1", kind="preference", state="active", scope=("personal", ""))
+            fact = {"kind": "fact", "state": "current", "reported_by": "the log"}
+            alice.put("f1", scope=("chat", "claude-code-s-7"), **fact)
+        yield group
 
 
 @pytest.mark.spec("R-167", "R-168", "R-012")
@@ -188,17 +205,13 @@ def test_a_page_holds_no_more_bytes_than_local_ones(reader: Reader, alice: Node)
     ],
 )
 def test_filters_are_those_of_local_lists(
-    reader: Reader, alice: Node, filters: Json, wanted: list[str]
+    filled: Group, memory: Memory, filters: Json, wanted: list[str]
 ) -> None:
-    alice.put("d1", revisions=2)
-    alice.cite("d1", "Yes.", chat_id="claude-code-s-9")  # of its first revision
-    alice.put("c1", review="candidate")
-    alice.put("w1", state="withdrawn")
-    alice.put("o1", scope=("repository", "github.com/acme/other"))
-    alice.put("p1", kind="preference", state="active", scope=("personal", ""))
-    fact = {"kind": "fact", "state": "current", "reported_by": "the log"}
-    alice.put("f1", scope=("chat", "claude-code-s-7"), **fact)
-    assert sorted(reader.ids(**filters)) == wanted
+    reader = Reader(filled, memory)
+    try:
+        assert sorted(reader.ids(**filters)) == wanted
+    finally:
+        reader.kept.close()
 
 
 @pytest.mark.spec("R-099")

@@ -42,14 +42,9 @@ class Member(Shop):
 
     def save(self, statement: str) -> Json:
         """Establish a decision and publish it."""
-        receipts: list[Json] = []
-
-        async def say(call: Tools) -> None:
-            receipts.append(await call("record", self.decision(statement)))
-
-        self.talk(say)
+        receipt: Json = self.place.call("record", self.decision(statement))
         self.publish()
-        return receipts[0]
+        return receipt
 
     def mash(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
         return subprocess.run(
@@ -170,34 +165,28 @@ def test_cursors_lead_through_the_nodes_and_keep_their_filters(nodes: Nodes) -> 
 @pytest.mark.spec("R-174")
 def test_a_copy_is_edited_on_its_own_node_alone_and_follows(nodes: Nodes) -> None:
     made = nodes.anna.save("Use Qdrant.")
-    [[listed]] = _pages_of(nodes.carol)
-    change = nodes.carol.decision("Use Chroma.")
+    change = nodes.anna.decision("Use Chroma.")
     change["change"]["action"] = "revise"
     del change["change"]["scope"]
     change["change"]["expected"] = {"id": made["id"], "revision": 1}
 
-    async def edit_elsewhere(call: Tools) -> None:
+    async def say(call: Tools) -> None:
+        [[listed]] = await every_page(call)
         assert (await refusal(call, "record", change))["code"] == "not_found"
-
-    async def revise(call: Tools) -> None:
-        await call("record", change)
-
-    nodes.carol.talk(edit_elsewhere)
-    nodes.anna.talk(revise)
-    nodes.anna.publish()
-    [[revised]] = _pages_of(nodes.carol)
-    assert (revised["statement"], revised["revision"]) == ("Use Chroma.", 2)
-
-    async def read_history(call: Tools) -> None:
+        nodes.anna.place.call("record", change)
+        nodes.anna.publish()
+        [[revised]] = await every_page(call)
+        assert (revised["statement"], revised["revision"]) == ("Use Chroma.", 2)
         asked = {"id": made["id"], "node_id": listed["node_id"], "history": True}
         whole = await call("get_record", asked)
         said = [one["body"]["statement"] for one in whole["revisions"]]
         assert said == ["Use Chroma.", "Use Qdrant."]
+        forget = {"action": "forget", "id": made["id"], "revision": 2}
+        nodes.anna.place.call("terminal_change", forget)
+        nodes.anna.publish()
+        assert await every_page(call) == [[]]
 
-    nodes.carol.talk(read_history)
-    nodes.anna.place.call("terminal_change", {"action": "forget", "id": made["id"], "revision": 2})
-    nodes.anna.publish()
-    assert _pages_of(nodes.carol) == [[]]
+    nodes.carol.talk(say)
 
 
 @pytest.mark.spec("R-172", "R-173")
@@ -270,13 +259,3 @@ def test_the_terminal_shows_whose_word_each_record_is(nodes: Nodes) -> None:
     assert unknown.returncode == 1
     assert "has published no record 'r1'" in unknown.stderr
     assert "mash records --shared" in unknown.stderr
-
-
-def _pages_of(member: Member) -> list[list[Json]]:
-    pages: list[list[Json]] = []
-
-    async def say(call: Tools) -> None:
-        pages.extend(await every_page(call))
-
-    member.talk(say)
-    return pages
