@@ -30,8 +30,10 @@ def tell_story() -> int:
         _read_a_file(place)
         _change_mind(place, first, decision)
     tell()
-    tell("That was all real: hooks, daemon, checks. The folder is gone again; nothing of yours was")
-    tell("touched. `mash init` sets it up for your agents; what they know by then: `mash records`.")
+    tell(
+        "That was all real: hooks, daemon, checks. The folder is gone again; nothing of yours was"
+        " touched. `mash init` sets it up for your agents; what they know by then: `mash records`."
+    )
     return 0
 
 
