@@ -25,6 +25,13 @@ COMMANDS = {
     "setup-postgres": ("mash_plugin.cli.setup_postgres", "Give an agent its login in Postgres."),
     "doctor": ("mash_plugin.cli.memory_doctor", "Check the queue, the store and every setting."),
 }
+EXIT_CODES = {
+    0: "done",
+    1: "refused, failed, or a check found something",
+    2: "the command was not given as it is described; nothing was changed",
+    130: "interrupted",
+}
+_SHOWN = "\n".join(f"  {code:<4} {means}" for code, means in EXIT_CODES.items())
 
 
 class ThroughlineGroup(LazyGroup):
@@ -47,6 +54,7 @@ class ThroughlineGroup(LazyGroup):
     PROGRAM,
     cls=ThroughlineGroup,
     context_settings={"help_option_names": ["-h", "--help"], "show_default": True},
+    epilog=f"\b\nExit codes:\n{_SHOWN}",
 )
 @click.version_option(package_name="mash-plugin", prog_name=PROGRAM)
 def cli() -> None:

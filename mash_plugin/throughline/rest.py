@@ -18,7 +18,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from mash_plugin.errors import InvalidArgument, LocalFailure, MashError
+from mash_plugin.errors import GroupProblem, InvalidArgument, LocalFailure, MashError, TooLarge
 from mash_plugin.privacy.credentials import mask
 from mash_plugin.throughline.clock import now_ms
 from mash_plugin.throughline.openapi import MEMORIES, OPENAPI, SESSION, document
@@ -118,7 +118,8 @@ class Api(NamedTuple):
 def _status_of(error: MashError) -> int:
     if isinstance(error, InvalidArgument):
         return 400
-    return 503 if isinstance(error, LocalFailure) or error.code.startswith("shared_") else 422
+    is_for_later = isinstance(error, (LocalFailure, GroupProblem, TooLarge))  # a full queue
+    return 503 if is_for_later else 422
 
 
 async def _refused(request: Request, error: Exception) -> Response:

@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from mash_plugin.throughline import queue
+from mash_plugin.throughline.rest import Api as Application
 from tests.privacy.samples import SAMPLES
 from tests.throughline.conftest import AGENT, CHAT, SESSION, both
 
@@ -154,6 +156,16 @@ def test_what_cannot_be_answered_has_its_status_and_no_secret(
     assert answer["error"]["code"]
     assert SECRET not in str(answer)
     assert workspace.queued == []
+
+
+def test_a_queue_that_nobody_drains_is_no_fault_of_the_request(workspace, monkeypatch):
+    from starlette.testclient import TestClient
+
+    monkeypatch.setattr(queue, "MOST_WAITING", 0)
+    here = TestClient(Application({"token": AGENT}, workspace.settings).application())
+    bearer = {"Authorization": "Bearer token"}
+    answer = here.post("/v1/memories", json={"text": "Tea at four."}, headers=bearer)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (503, "too_large")
 
 
 @pytest.fixture(scope="module")
