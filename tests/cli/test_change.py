@@ -178,6 +178,7 @@ def test_a_record_is_withdrawn_and_forgotten_for_good(told: Home) -> None:
     assert state_of(told, made)["state"] == "withdrawn"
     code, shown = on_a_terminal(told, "y\n", "mash", "edit", made, "--statement", "On Fridays.")
     assert (code, "It stays out of force" in shown) == (0, True)
+    told.mash("backup", "make")
     code, shown = on_a_terminal(told, "\n", "mash", "forget-record", made)
     assert code == 1, shown
     code, shown = on_a_terminal(told, "y\n", "mash", "forget-record", made)
