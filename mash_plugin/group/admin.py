@@ -7,6 +7,7 @@ commands beside each other wait.
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from types import SimpleNamespace
 
 from psycopg import errors as faults
 from psycopg.sql import SQL, Identifier
@@ -14,9 +15,11 @@ from psycopg.sql import SQL, Identifier
 from mash_plugin.errors import InvalidArgument, UpgradeNeeded
 from mash_plugin.group.names import Roles, roles_of
 from mash_plugin.group.schema import schema_number
-from mash_plugin.postgres.connection import Advice, Connection, connect, told
+from mash_plugin.group.session import SQL_FOLDER
+from mash_plugin.postgres.connection import Advice, Connection, Row, connect, for_psycopg, told
 from mash_plugin.postgres.dsn import connection_options, place_of
 from mash_plugin.postgres.roles import may_become
+from mash_plugin.store.queries import load
 
 ADVICE = Advice(
     login="Correct the administrator's connection string; nothing was changed.",
@@ -31,51 +34,48 @@ CONNECT_S = 10
 STATEMENT_MS = 300_000
 """A purge deletes all that a member ever published."""
 _ONE_AT_A_TIME = 0x6D61_7368
-_GROUPS = """
-SELECT n.nspname FROM pg_namespace AS n JOIN pg_roles AS o ON o.oid = n.nspowner
-WHERE n.nspname LIKE 'mash\\_%' AND o.rolname = n.nspname || '_owner' ORDER BY n.nspname
-"""
-_PASSES_RULES = """
-SELECT min(r.rolname) FROM pg_roles AS r
-WHERE (r.rolsuper OR r.rolbypassrls OR r.rolname = %s) AND pg_has_role(%s, r.oid, 'MEMBER')
-"""
+sql: SimpleNamespace = load("admin", SQL_FOLDER)
 
 
 class Admin:
-    """An open transaction; `{name}` in its statements stands for an identifier."""
+    """An open transaction."""
 
     def __init__(self, raw: Connection, options: Mapping[str, str]) -> None:
         self.raw = raw
         self.options = options
         self.place = place_of(options)
 
-    def one(self, sql: str, *params: object, **names: str) -> tuple[object, ...] | None:
-        """The first row, or None."""
-        parts = {key: Identifier(value) for key, value in names.items()}
-        found = self.raw.execute(SQL(sql).format(**parts) if parts else sql, params or None)
+    def one(self, statement: str, **params: object) -> Row | None:
+        """The first row of what has rows, or None."""
+        found = self.raw.execute(for_psycopg(statement), params or None)
         return found.fetchone() if found.description else None
 
-    def column(self, sql: str) -> list[str]:
-        """The first column of every row."""
-        return [str(row[0]) for row in self.raw.execute(sql)]
+    def command(self, statement: str, **names: str) -> None:
+        """Run a command about roles or schemas; `{name}` stands for the name of one."""
+        self.raw.execute(SQL(statement).format(**{k: Identifier(v) for k, v in names.items()}))
 
     @contextmanager
     def as_owner(self, roles: Roles) -> Iterator[None]:
         """Work on the group's tables: no policy lets an administrator."""
-        self.one("SET LOCAL ROLE {owner}", owner=roles.owner)
+        self.command("SET LOCAL ROLE {owner}", owner=roles.owner)
         # The schema first: with pg_catalog there, a bare CREATE TABLE would go to it.
-        self.one("SET LOCAL search_path = {schema}, pg_temp", schema=roles.schema)
+        self.command("SET LOCAL search_path = {schema}, pg_temp", schema=roles.schema)
         yield
-        self.one("RESET ROLE")
-        self.one("SET LOCAL search_path = pg_catalog, pg_temp")
+        self.command("RESET ROLE")
+        self.command("SET LOCAL search_path = pg_catalog, pg_temp")
 
     def has_role(self, role: str) -> bool:
         """Whether the server knows such a role, in whichever database it is used."""
-        return self.one("SELECT 1 FROM pg_roles WHERE rolname = %s", role) is not None
+        return self.one(sql.has_role, role=role) is not None
+
+    def version(self) -> int:
+        """The number of the group's schema; asked as its owner."""
+        row = self.one(sql.version)
+        return int(row[0]) if row else 0
 
     def refuse_unbound(self, roles: Roles, login: str) -> None:
         """Raise InvalidArgument for a login that the rules between members do not bind."""
-        found = self.one(_PASSES_RULES, roles.owner, login)
+        found = self.one(sql.passes_rules, owner=roles.owner, login=login)
         if found and found[0]:
             raise InvalidArgument(
                 f"{self.place}: the login {login} may act as {found[0]}, who passes the rules"
@@ -87,11 +87,7 @@ class Admin:
         """Cut the login's connections; one that may not be cut has no rights left anyway."""
         try:
             with self.raw.transaction():
-                self.one(
-                    "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
-                    " WHERE usename = %s AND pid <> pg_backend_pid()",
-                    login,
-                )
+                self.one(sql.end_sessions, login=login)
         except faults.InsufficientPrivilege:
             pass
 
@@ -111,7 +107,7 @@ def administering(dsn: str) -> Iterator[Admin]:
     raw = connect(options, ADVICE)
     with told(place_of(options), ADVICE), raw, raw.transaction():
         admin = Admin(raw, options)
-        admin.one("SELECT pg_advisory_xact_lock(%s)", _ONE_AT_A_TIME)
+        admin.one(sql.wait_for_others, key=_ONE_AT_A_TIME)
         yield admin
 
 
@@ -120,7 +116,7 @@ def group_of(admin: Admin, group: str | None) -> Roles:
 
     Raises InvalidArgument, and UpgradeNeeded for a group of another schema.
     """
-    found = [schema.removeprefix("mash_") for schema in admin.column(_GROUPS)]
+    found = [name.removeprefix("mash_") for (name,) in admin.raw.execute(sql.schemas_of_groups)]
     if group is not None and roles_of(group).group not in found:
         raise InvalidArgument(
             f"{admin.place} has no group {group}; make it: mash group init --admin-dsn - {group}"
@@ -141,10 +137,10 @@ def group_of(admin: Admin, group: str | None) -> Roles:
 
 def _refuse_other_schema(admin: Admin, roles: Roles) -> None:
     with admin.as_owner(roles):
-        row = admin.one("SELECT max(version) FROM group_schema")
-    if row != (schema_number(),):
+        version = admin.version()
+    if version != schema_number():
         raise UpgradeNeeded(
-            f"{admin.place}: group {roles.group} has schema {row[0] if row else 0}, this version"
+            f"{admin.place}: group {roles.group} has schema {version}, this version"
             f" works with {schema_number()}. If mash is the newer one, run mash group init"
             f" --admin-dsn - {roles.group}; else `mash upgrade`."
         )

@@ -7,7 +7,7 @@ from psycopg.conninfo import make_conninfo
 from psycopg.sql import SQL, Identifier, Literal
 
 from mash_plugin.errors import NotFound
-from mash_plugin.group.admin import Admin, administering, group_of
+from mash_plugin.group.admin import Admin, administering, group_of, sql
 from mash_plugin.group.names import Roles, check_member
 from mash_plugin.postgres.dsn import stays_here
 from mash_plugin.postgres.roles import make_ordinary, take_back
@@ -63,7 +63,7 @@ def add_member(
         if has_login:
             admin.refuse_unbound(roles, login)
         else:
-            admin.one("CREATE ROLE {login} LOGIN", login=login)
+            admin.command("CREATE ROLE {login} LOGIN", login=login)
         with admin.as_owner(roles):
             was_there = _enlist(admin, login, member, now, read_only=read_only)
             kept = _records_of(admin, login)
@@ -82,7 +82,7 @@ def remove_member(
         roles = group_of(admin, group)
         login = roles.login(check_member(member))
         with admin.as_owner(roles):
-            if admin.one("SELECT 1 FROM members WHERE role_name = %s", login) is None:
+            if admin.one(sql.is_member, login=login) is None:
                 raise NotFound(f"{admin.place}: group {roles.group} has no member {member}.")
             records = _records_of(admin, login)
             _strike(admin, login, now, purge=purge)
@@ -92,30 +92,22 @@ def remove_member(
 
 def _enlist(admin: Admin, login: str, member: str, now: int, *, read_only: bool) -> bool:
     """Whether it was a member already."""
-    found = admin.one("SELECT removed_at IS NULL FROM members WHERE role_name = %s", login)
-    admin.one(
-        "INSERT INTO members (role_name, member, is_read_only, added_at) VALUES (%s, %s, %s, %s)"
-        " ON CONFLICT (role_name) DO UPDATE"
-        " SET is_read_only = excluded.is_read_only, removed_at = NULL",
-        login,
-        member,
-        int(read_only),
-        now,
-    )
+    found = admin.one(sql.is_member, login=login)
+    admin.one(sql.enlist, login=login, member=member, is_read_only=int(read_only), now=now)
     return found == (True,)
 
 
 def _records_of(admin: Admin, login: str) -> int:
-    row = admin.one("SELECT coalesce(sum(records), 0) FROM nodes WHERE role_name = %s", login)
-    return int(str(row[0])) if row else 0
+    row = admin.one(sql.count_records, login=login)
+    return int(row[0]) if row else 0
 
 
 def _allow(admin: Admin, roles: Roles, login: str, *, read_only: bool) -> None:
     given, taken = (roles.member, roles.writer) if read_only else (roles.writer, roles.member)
     take_back(admin.raw, taken, login)
-    admin.one("GRANT {given} TO {login}", given=given, login=login)
+    admin.command("GRANT {given} TO {login}", given=given, login=login)
     make_ordinary(admin.raw, login)
-    admin.one(
+    admin.command(
         "ALTER ROLE {login} SET search_path = pg_catalog, {schema}, pg_temp",
         login=login,
         schema=roles.schema,
@@ -146,14 +138,10 @@ def _new_dsn(admin: Admin, login: str, host: str | None) -> str:
 
 def _strike(admin: Admin, login: str, now: int, *, purge: bool) -> None:
     if purge:
-        admin.one("DELETE FROM nodes WHERE role_name = %s", login)
-        admin.one("DELETE FROM members WHERE role_name = %s", login)
+        admin.one(sql.delete_nodes, login=login)
+        admin.one(sql.delete_member, login=login)
     else:
-        admin.one(
-            "UPDATE members SET removed_at = coalesce(removed_at, %s) WHERE role_name = %s",
-            now,
-            login,
-        )
+        admin.one(sql.strike, login=login, now=now)
 
 
 def _shut_out(admin: Admin, roles: Roles, login: str) -> bool:
@@ -162,14 +150,9 @@ def _shut_out(admin: Admin, roles: Roles, login: str) -> bool:
         return True
     for role in (roles.writer, roles.member):
         take_back(admin.raw, role, login)
-    admin.one("ALTER ROLE {login} NOLOGIN PASSWORD NULL", login=login)
+    admin.command("ALTER ROLE {login} NOLOGIN PASSWORD NULL", login=login)
     admin.end_sessions(login)
-    owns = admin.one(
-        "SELECT 1 FROM pg_shdepend AS s JOIN pg_roles AS r ON r.oid = s.refobjid"
-        " WHERE r.rolname = %s LIMIT 1",
-        login,
-    )
-    if owns is not None:
+    if admin.one(sql.owns_anything, role=login) is not None:
         return False
-    admin.one("DROP ROLE {login}", login=login)
+    admin.command("DROP ROLE {login}", login=login)
     return True

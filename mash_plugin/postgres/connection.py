@@ -68,22 +68,22 @@ class PostgresDatabase:
     def one(self, sql: str, params: Params) -> Row | None:
         """The first row, or None."""
         with self._told():
-            return self._raw.execute(_for_psycopg(sql), params).fetchone()
+            return self._raw.execute(for_psycopg(sql), params).fetchone()
 
     def all(self, sql: str, params: Params) -> list[Row]:
         """Every row."""
         with self._told():
-            return self._raw.execute(_for_psycopg(sql), params).fetchall()
+            return self._raw.execute(for_psycopg(sql), params).fetchall()
 
     def run(self, sql: str, params: Params) -> None:
         """Execute to the end."""
         with self._told():
-            self._raw.execute(_for_psycopg(sql), params)
+            self._raw.execute(for_psycopg(sql), params)
 
     def run_many(self, sql: str, rows: Sequence[Params]) -> None:
         """Execute once for each row of parameters."""
         with self._told(), self._raw.cursor() as cursor:
-            cursor.executemany(_for_psycopg(sql), rows)
+            cursor.executemany(for_psycopg(sql), rows)
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -169,5 +169,6 @@ def _fault(place: str, advice: Advice, error: psycopg.Error) -> MashError:
 
 
 @cache
-def _for_psycopg(sql: str) -> str:
+def for_psycopg(sql: str) -> str:
+    """A statement whose parameters are written `:name`, as psycopg takes it."""
     return re.sub(r"(?<![:\w]):([a-z_]+)", r"%(\1)s", sql)

@@ -306,12 +306,12 @@ class Interrupted(BaseException):
 
 def begin_and_break_off(group):
     with administering(group.admin_dsn) as admin:
-        admin.one("CREATE ROLE {login} LOGIN", login=login(group, "half"))
+        admin.command("CREATE ROLE {login} LOGIN", login=login(group, "half"))
         with admin.as_owner(group.roles):
             admin.one(
                 "INSERT INTO members (role_name, member, is_read_only, added_at)"
-                " VALUES (%s, 'half', 0, 1)",
-                login(group, "half"),
+                " VALUES (:login, 'half', 0, 1)",
+                login=login(group, "half"),
             )
         raise Interrupted
 

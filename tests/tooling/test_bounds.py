@@ -9,7 +9,7 @@ PACKAGE = Path(__file__).resolve().parents[2] / "mash_plugin"
 FEW_KEYS = {
     "dashboard/rendering.py": ("_environment",),  # one folder
     "normal_form.py": ("_runs",),  # yes or no
-    "postgres/connection.py": ("_for_psycopg",),  # statements of ours
+    "postgres/connection.py": ("for_psycopg",),  # statements of ours
     "privacy/credentials.py": ("_rules_of",),  # formats of ours
     "privacy/patterns.py": ("compiled",),  # patterns of ours
     "records/cue_data.py": ("language", "_script", "_hints", "_words_of_rules", "_read", "_group"),
