@@ -1,5 +1,6 @@
 """A store, its export and its backup, and processes that are killed while they bring it back."""
 
+import multiprocessing
 import os
 import shutil
 import signal
@@ -30,6 +31,9 @@ from tests.support import cut_transfers
 cut_transfers.child(*sys.argv[1:])
 """
 
+_FORKS = multiprocessing.get_context("forkserver")
+_FORKS.set_forkserver_preload(["tests.transfer.conftest"])  # takes most of what a child would
+
 
 class Cut(NamedTuple):
     """A store as a kill left it."""
@@ -58,18 +62,18 @@ def child(what: str, root: str, *arguments: str) -> None:
 
 def run(what: str, root: Path, *arguments: str, failpoint: str | None = None) -> None:
     """Let a child process do it; it must die where it should and end well where not."""
-    environment = {**os.environ, "MASH_TESTING": "1"}
+    environment = {"MASH_TESTING": "1"}
     if failpoint:
         environment["MASH_FAILPOINT"] = f"{failpoint}:kill"
-    done = subprocess.run(
-        [sys.executable, "-c", _CHILD, what, str(root), *arguments],
-        cwd=ROOT,
-        env=environment,
-        capture_output=True,
-        timeout=CEILING_S,
-        check=False,
-    )
-    assert done.returncode == (-signal.SIGKILL if failpoint else 0), done.stderr.decode()
+    process = _FORKS.Process(target=_child_with, args=(environment, what, str(root), *arguments))
+    process.start()
+    process.join(CEILING_S)
+    assert process.exitcode == (-signal.SIGKILL if failpoint else 0)
+
+
+def _child_with(environment: dict[str, str], what: str, *arguments: str) -> None:
+    os.environ |= environment
+    child(what, *arguments)
 
 
 def run_and_kill(what: str, root: Path, *arguments: str, after_s: float) -> bool:
