@@ -47,10 +47,10 @@ def restore(backup: str | None, is_list: bool, as_json: bool, yes: bool) -> None
     if not yes and report.state not in ("missing", "damaged"):
         backup, held = choose(paths, backup)
         told = f"{_named(paths, backup)} with {counted(held.counts['records'], 'record')}"
-        now = f"; the store now has {report.counts['records']}" if report.counts else ""
+        has = f" and has {counted(report.counts['records'], 'record')}" if report.counts else ""
         require_yes(
-            f"{clean(paths.store)} is in order. Replace it by the {told}{now}?",
-            f"{paths.store} is in order; to replace it by the {told}{now} all the same, add --yes.",
+            f"{clean(paths.store)} is in order{has}. Replace it by the {told}?",
+            f"{paths.store} is in order{has}; to replace it by the {told} all the same, add --yes.",
         )
     free_store(paths)
     done = restore_store(paths, backup, time.time_ns() // 1_000_000)
