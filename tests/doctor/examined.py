@@ -16,7 +16,7 @@ def examined(
     home: Home, *options: str, cwd: Path | None = None, env: Environment = None
 ) -> tuple[int, Json]:
     """The exit code and the JSON of `mash doctor`."""
-    done = home.run("mash", "doctor", "--json", *options, cwd=cwd, env=env)
+    done = home.mash("doctor", "--json", *options, cwd=cwd, env=env)
     assert done.err == "", done
     report = json.loads(done.out)
     assert isinstance(report, dict)

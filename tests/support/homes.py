@@ -126,7 +126,7 @@ class Home:
         if not warm_starts.can_run(environment):
             return self.run("mash", *arguments, cwd=cwd, env=env, timeout_s=timeout_s)
         begin = time.monotonic()
-        ended = warm_starts.run(arguments, cwd or self.home, environment, "", timeout_s)
+        ended = warm_starts.run(arguments, cwd or self.home, environment, b"", timeout_s)
         return Finished(*ended, time.monotonic() - begin)
 
     def call(self, tool: str, request: dict[str, Any]) -> dict[str, Any]:

@@ -1,7 +1,7 @@
-"""Run `mash` as a fork of a process that has imported its commands.
+"""Run `mash` or `meaning-memory` as a fork of a process that has imported their commands.
 
 That takes a fifth of a start's time. Each command is a process all the same, with an environment,
-a folder and streams of its own; a test of the start itself runs `mash` by its name.
+a folder and streams of its own; a test of the start itself runs the program by its name.
 """
 
 import gc
@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
 MASH = Path(sys.executable).parent / "mash"
+PROGRAMS = {"mash": "mash_plugin.cli.main", "meaning-memory": "mash_plugin.cli.meaning_memory"}
 MADE_AT_THE_START = ("PYTHON", "LANG", "LC_")
 """Variables that an interpreter obeys as it starts: it must start with them."""
 LANG = "C.UTF-8"
@@ -49,18 +50,24 @@ def run(
     arguments: tuple[str, ...],
     cwd: Path,
     environment: Mapping[str, str],
-    stdin: str,
+    stdin: bytes,
     timeout_s: float,
+    program: str = "mash",
 ) -> Ended:
     """Run one command to its end. Raises subprocess.TimeoutExpired, and kills it then."""
-    request = {"arguments": arguments, "cwd": str(cwd), "environment": dict(environment)}
+    request = {
+        "program": program,
+        "arguments": arguments,
+        "cwd": str(cwd),
+        "environment": dict(environment),
+    }
     with (
         tempfile.TemporaryFile() as given,
         tempfile.TemporaryFile() as out,
         tempfile.TemporaryFile() as err,
         socket.socket(socket.AF_UNIX) as asked,
     ):
-        given.write(stdin.encode())
+        given.write(stdin)
         given.seek(0)
         asked.connect(_starter())
         streams = [given.fileno(), out.fileno(), err.fileno()]
@@ -145,8 +152,7 @@ def _answer(asked: socket.socket) -> NoReturn:
 
 
 def _become(request: dict[str, Any], streams: list[int]) -> NoReturn:
-    from mash_plugin.cli.main import main
-
+    main = importlib.import_module(PROGRAMS[request["program"]]).main
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
         os.close(stream)
@@ -154,7 +160,7 @@ def _become(request: dict[str, Any], streams: list[int]) -> NoReturn:
     os.environ.clear()
     os.environ.update(request["environment"])
     time.tzset()
-    sys.argv = [str(MASH), *request["arguments"]]
+    sys.argv = [str(MASH.with_name(request["program"])), *request["arguments"]]
     try:
         main()
     except SystemExit as ended:
@@ -171,12 +177,13 @@ def _leave(ended: SystemExit) -> NoReturn:
 
 def import_commands() -> None:
     """Import what commands import while they run."""
-    from mash_plugin.cli.main import COMMANDS
-
-    for module, _ in COMMANDS.values():
-        importlib.import_module(module)
+    for program in PROGRAMS.values():
+        for module, _ in importlib.import_module(program).COMMANDS.values():
+            importlib.import_module(module)
     for name in ("client", "doctor.examination", "cli.wizard.ending", "cli.wizard.steps"):
         importlib.import_module(f"mash_plugin.{name}")
+    for name in ("session", "drain", "promote", "database", "recall", "forget", "doctor"):
+        importlib.import_module(f"mash_plugin.throughline.{name}")
 
 
 if __name__ == "__main__":
