@@ -182,8 +182,10 @@ def import_commands() -> None:
             importlib.import_module(module)
     for name in ("client", "doctor.examination", "cli.wizard.ending", "cli.wizard.steps"):
         importlib.import_module(f"mash_plugin.{name}")
-    for name in ("session", "drain", "promote", "database", "recall", "forget", "doctor"):
+    for name in ("capture", "session", "drain", "promote", "database", "recall", "hints", "doctor"):
         importlib.import_module(f"mash_plugin.throughline.{name}")
+    rules = importlib.import_module("mash_plugin.throughline.key_lines")
+    rules.judge("Decided to sell.")  # compiles them
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ from mash_plugin.throughline.artifacts import Source
 from mash_plugin.throughline.database import FILE
 from mash_plugin.throughline.settings import Settings, read_settings
 from mash_plugin.throughline.tools import Place, call_tool
+from tests.support import warm_starts
 
 if TYPE_CHECKING:
     from tests.support.postgres import Server
@@ -28,6 +29,7 @@ NOW = 1_791_046_800_000
 CHAT = (Path(__file__).parent / "chat.jsonl").read_text()
 AGENT, SESSION = "support-bot", "chat-7f3a"
 SOURCE = Source(AGENT, SESSION, "telegram:dm", "chat")
+OWN_PATH = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
 Json = dict[str, Any]
 
 
@@ -78,15 +80,15 @@ class Workspace:
 
     def run_process(self, *arguments: str, stdin: bytes = b"", **environment: str) -> Result:
         """The command in a process of its own."""
+        given = {"PATH": OWN_PATH, "LANG": warm_starts.LANG, "HOME": self.path}
+        given |= self.environment | environment
+        if warm_starts.can_run(given):
+            here = Path.cwd()
+            done = warm_starts.run(arguments, here, given, stdin, 60, "meaning-memory")
+            return Result(*done)
         command = [sys.executable, "-m", "mash_plugin.cli.meaning_memory", *arguments]
-        done = subprocess.run(
-            command,
-            input=stdin,
-            capture_output=True,
-            timeout=60,
-            env={"PATH": os.environ["PATH"], "HOME": self.path, **self.environment, **environment},
-        )
-        return Result(done.returncode, done.stdout.decode(), done.stderr.decode())
+        ended = subprocess.run(command, input=stdin, capture_output=True, timeout=60, env=given)
+        return Result(ended.returncode, ended.stdout.decode(), ended.stderr.decode())
 
     def _run_here(self, arguments: tuple[str, ...], stdin: bytes, more: dict[str, str]) -> Result:
         """The same in this process: the file backend shows that processes do it, too."""

@@ -33,16 +33,16 @@ def test_it_runs_in_the_folder_and_with_the_words_that_it_is_given(home: Home) -
     place = home.root / "shop"
     place.mkdir()
     environment = home.environment
-    done = warm_starts.run(("projects", "--json"), place, environment, "", 20.0)
+    done = warm_starts.run(("projects", "--json"), place, environment, b"", 20.0)
     assert str(place) in done.out
-    request = '{"scope": {"kind": "personal"}}'
+    request = b'{"scope": {"kind": "personal"}}'
     done = warm_starts.run(("call", "list_records", "-"), place, environment, request, 20.0)
     assert (done.code, '"records":[]' in done.out) == (0, True), done
 
 
 def test_one_that_takes_too_long_is_killed(home: Home, tmp_path: Path) -> None:
     with pytest.raises(subprocess.TimeoutExpired):
-        warm_starts.run(("log", "--follow"), tmp_path, home.environment, "", 0.3)
+        warm_starts.run(("log", "--follow"), tmp_path, home.environment, b"", 0.3)
 
 
 @pytest.mark.parametrize("change", [{"PATH": "/usr/bin"}, {"LANG": "C"}, {"PYTHONUTF8": "0"}])
