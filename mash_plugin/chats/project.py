@@ -29,6 +29,16 @@ class Project(NamedTuple):
         return self.main_root or self.root
 
     @property
+    def roots(self) -> tuple[str, ...]:
+        """The folders whose `.mash` files count: its own, and that of the main work tree."""
+        return tuple(dict.fromkeys((self.root, self.place)))
+
+    @property
+    def name(self) -> str:
+        """What it is known by: its identity, or its place."""
+        return self.scope.value
+
+    @property
     def scope(self) -> Scope:
         """Where its memory lies: with its repository in every clone, else with its place."""
         if self.identity is not None:

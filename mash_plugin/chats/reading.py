@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from mash_plugin.chats.project import Project
+from mash_plugin.chats.project import Project, project_at
 from mash_plugin.records.model import Author, MessageRole
 from mash_plugin.store.queries import load
 from mash_plugin.store.sqlite import Connection, Row
@@ -26,6 +26,11 @@ class Chat(NamedTuple):
     is_subagent: bool
     message_count: int = 0
     number: int = 0
+
+    @property
+    def project(self) -> Project:
+        """Where it took place, as far as the index knows."""
+        return project_at(self.project_path or "", self.repository_identity)
 
 
 class StoredMessage(NamedTuple):

@@ -57,7 +57,7 @@ def is_denied(project: Project | None, deny: Iterable[str]) -> bool:
     for entry in deny:
         if entry.startswith(("/", "~")):
             folder = named_folder(entry)
-            if any(is_within(root, folder) for root in (project.root, project.place)):
+            if any(is_within(root, folder) for root in project.roots):
                 return True
         elif project.identity is not None and _names_identity(entry, project.identity):
             return True
@@ -66,7 +66,7 @@ def is_denied(project: Project | None, deny: Iterable[str]) -> bool:
 
 def switched_off(project: Project | None) -> frozenset[str]:
     """What the `.mash` file of a project switches off; that of the main work tree counts too."""
-    roots = dict.fromkeys((project.root, project.place)) if project else ()
+    roots = project.roots if project else ()
     return frozenset(key for root in roots for key in marker_at(root)[0])
 
 
@@ -81,7 +81,7 @@ def what_is_off(project: Project | None, settings: Settings) -> list[Off]:
         if entry is not None:
             found.append(Off(what, f"[projects] {name} in {settings.file} names {entry}"))
     found += _kept_back(project, settings)
-    for root in dict.fromkeys((project.root, project.place)):
+    for root in project.roots:
         off = marker_at(root)[0]
         why = f"{os.path.join(root, MARKER)} says so"
         found += [Off(what, why) for what in MARKER_SWITCHES if what in off]
@@ -126,7 +126,7 @@ def list_faults(settings: Settings) -> list[str]:
 
 def marker_faults(project: Project | None) -> list[str]:
     """What in the `.mash` files of a project is not clear, and what it counts as."""
-    roots = dict.fromkeys((project.root, project.place)) if project else ()
+    roots = project.roots if project else ()
     return [f"{os.path.join(r, MARKER)}: {fault}" for r in roots for fault in marker_at(r)[1]]
 
 

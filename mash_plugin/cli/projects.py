@@ -60,7 +60,7 @@ def _told(folder: str, settings: Settings) -> Json:
     return {
         "folder": folder,
         "project": project.root if project else None,
-        "memory": (project.identity or project.place) if project else None,
+        "memory": project.name if project else None,
         "parts": {
             part: {"is_on": not why, "why": why}
             for part, why in _why_off(project, settings).items()

@@ -1,7 +1,10 @@
 """Which piece of the background work is due, and for how long there is none."""
 
 import math
+import os
+import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 SHORTEST_WAIT_S = 0.01
@@ -45,3 +48,9 @@ class Agenda:
     def wait_s(self, now: float) -> float:
         """Until something is due."""
         return max(SHORTEST_WAIT_S, min(job.at for job in self._jobs) - now)
+
+
+def give_way() -> None:
+    """Give this thread a low priority."""
+    with suppress(OSError, AttributeError):
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 10)

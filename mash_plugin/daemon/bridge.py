@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 
 from mash_plugin.agents import AGENTS
-from mash_plugin.chats.project import project_at
 from mash_plugin.chats.reading import Chat, chats_active_since, messages_from
 from mash_plugin.chats.switches import is_denied, switched_off
 from mash_plugin.config import Settings
@@ -82,8 +81,8 @@ def _repository(chat: Chat, settings: Settings) -> str | None:
     """What the channel of a chat is named after; None where nothing may be saved from it."""
     if chat.project_path is None:
         return None
-    project = project_at(chat.project_path, chat.repository_identity)
+    project = chat.project
     denied = (*settings.deny, *settings.no_index, *settings.no_capture)
     if is_denied(project, denied) or {"index", "capture"} & switched_off(project):
         return None
-    return project.identity or project.place
+    return project.name

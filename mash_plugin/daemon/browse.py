@@ -6,7 +6,7 @@ from typing import Any
 
 from mash_plugin.chats import reading
 from mash_plugin.chats.reading import Chat
-from mash_plugin.daemon.chats import chat_json, message_json
+from mash_plugin.daemon.chats import chat_json, message_json, value_of
 from mash_plugin.errors import ChatNotFound, MessageNotFound
 from mash_plugin.memory.browse import items_by_id
 from mash_plugin.memory.call import Call
@@ -35,8 +35,8 @@ def view_chats(call: Call, request: Json) -> Json:
             db,
             limit,
             start,
-            repository=scope.value if scope and scope.kind == "repository" else None,
-            project_path=scope.value if scope and scope.kind == "local_project" else None,
+            repository=value_of(scope, "repository"),
+            project_path=value_of(scope, "local_project"),
         )
     kept = [chat for chat in found if not denied.has_chat(chat)]
     with call.store.reading() as db:

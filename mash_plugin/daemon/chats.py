@@ -46,8 +46,8 @@ def list_chats(call: Call, request: dict[str, Any]) -> dict[str, Any]:
                 db,
                 limit,
                 offset,
-                repository=_value(scope, "repository"),
-                project_path=_value(scope, "local_project"),
+                repository=value_of(scope, "repository"),
+                project_path=value_of(scope, "local_project"),
             )
     shown = masking(call.settings)
     items = (None if denied.has_chat(c) else chat_json(c, shown) for c in found_chats)
@@ -93,9 +93,9 @@ def search_chats(call: Call, request: dict[str, Any]) -> dict[str, Any]:
             request["query"],
             limit,
             offset,
-            repository=_value(scope, "repository"),
-            project_path=_value(scope, "local_project"),
-            chat_id=_value(scope, "chat"),
+            repository=value_of(scope, "repository"),
+            project_path=value_of(scope, "local_project"),
+            chat_id=value_of(scope, "chat"),
             shown=lambda text: shown(text),
         )
     items = (
@@ -175,5 +175,6 @@ def _scope(request: dict[str, Any]) -> Scope | None:
     return scope_of(request["scope"]) if request.get("scope") else None
 
 
-def _value(scope: Scope | None, kind: str) -> str | None:
+def value_of(scope: Scope | None, kind: str) -> str | None:
+    """The value of a scope of that kind; None for any other."""
     return scope.value if scope and scope.kind == kind else None

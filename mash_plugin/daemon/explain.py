@@ -36,7 +36,7 @@ def explain_recall(requests: "Requests", params: Mapping[str, Any]) -> Json:
     if project is None:
         what = "nothing but personal preferences" if call.settings.personal_at_start else "nothing"
         raise InvalidArgument(f"{cwd[:200]} is no project: {what} is recalled there.")
-    for scope in parts.project_scopes(project):
+    for scope in project.scopes:
         Denied(call).refuse_scope(scope)
     file, query = _file(project, cwd, some_text(params, "file")), some_text(params, "query")
     ask, branch = _ask(project, file, query)
@@ -45,7 +45,7 @@ def explain_recall(requests: "Requests", params: Mapping[str, Any]) -> Json:
         _mark_cut_lines(told["records"], file)
     return {
         "like": "recall_records" if query else "file-read" if file else "session-start",
-        "project": project.identity or project.place,
+        "project": project.name,
         "file": file,
         "query": query,
         "branch_files": branch,
@@ -62,8 +62,8 @@ def _ask(project: Project, file: str | None, query: str | None) -> tuple[Ask, li
 
     changed: list[str] = []
     if query:
-        scopes, terms = parts.project_scopes(project), significant(query)
-        return Ask(scopes, TOOL_LIMIT, TOOL_BYTES, terms=terms, file=file), changed
+        terms = significant(query)
+        return Ask(project.scopes, TOOL_LIMIT, TOOL_BYTES, terms=terms, file=file), changed
     if file:
         return parts.file_ask(project, file), changed
     branch = parts.branch_of(project, lambda _: None)

@@ -64,7 +64,11 @@ class Hook(NamedTuple):
 
     @property
     def scope(self) -> dict[str, str]:
-        return parts.saving_scope(self.project)
+        """What a record of this session takes, as the tool wants it written.
+
+        Where there is no project, what the person says is about how they work anywhere.
+        """
+        return self.project.scope.as_json() if self.project else parts.PERSONAL_SCOPE
 
     @property
     def branch(self) -> parts.Branch:

@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Any
 
 from mash_plugin.chat_ids import chat_id
-from mash_plugin.chats.project import Project, may_have_upstream, project_at
+from mash_plugin.chats.project import Project, may_have_upstream
 from mash_plugin.chats.reading import Chat, messages_newest_first, recent_chats
 from mash_plugin.chats.switches import is_denied, switched_off
 from mash_plugin.daemon.lanes import Lane, Part
@@ -37,19 +37,6 @@ _elsewhere_lane = Lane("elsewhere")
 Records = list[dict[str, Any]]
 Branch = Callable[[], tuple[str, ...]]
 """Tells the files that the branch changes, within its own time limit."""
-
-
-def project_scopes(project: Project | None) -> list[Scope]:
-    """Where records of this project may lie."""
-    return project.scopes if project else []
-
-
-def saving_scope(project: Project | None) -> dict[str, str]:
-    """The scope that a record of this project takes, as the tool wants it written.
-
-    Where there is no project, what the person says is about how they work anywhere.
-    """
-    return project.scope.as_json() if project else PERSONAL_SCOPE
 
 
 def pause_targets(project: Project | None, session_id: str | None) -> tuple[str, ...]:
@@ -109,12 +96,13 @@ def branch_of(project: Project | None, on_failure: Callable[[str], None]) -> Bra
 
 def start_ask(project: Project | None, branch: Branch) -> Ask:
     """What the start of a session asks for."""
-    return Ask(project_scopes(project), RECORDS, SELECT_BYTES, is_hook=True, branch=branch)
+    scopes = project.scopes if project else []
+    return Ask(scopes, RECORDS, SELECT_BYTES, is_hook=True, branch=branch)
 
 
 def file_ask(project: Project, path: str) -> Ask:
     """What a read of this file asks for."""
-    return Ask(project_scopes(project), RECORDS, SELECT_BYTES, is_hook=True, file=path)
+    return Ask(project.scopes, RECORDS, SELECT_BYTES, is_hook=True, file=path)
 
 
 def project_records(call: Call, project: Project | None, branch: Branch) -> Part[Records]:
@@ -139,8 +127,7 @@ def personal_records(call: Call) -> Part[Records]:
 def personal_preferences(call: Call) -> Records:
     """As many as a start has room for."""
     ask = Ask([Scope("personal")], SELECT_LIMIT, SELECT_BYTES, is_hook=True)
-    found = recall_for_hook(call, ask)
-    return [r for r in found if r["kind"] == "preference" and r["status"] == "current"][:PERSONAL]
+    return _preferences(recall_for_hook(call, ask), PERSONAL)
 
 
 def group_records(call: Call, project: Project | None) -> Part[FromGroup]:
@@ -159,15 +146,13 @@ def group_records(call: Call, project: Project | None) -> Part[FromGroup]:
 
 def project_preferences(call: Call, project: Project | None) -> Part[Records]:
     """Established preferences of the project, for its subagents."""
-    scopes = project_scopes(project)
 
     def work() -> Records:
+        if project is None:
+            return []
         # All that recall looks through: its first places may be taken by decisions.
-        ask = Ask(scopes, WINDOW, WINDOW_BYTES, is_hook=True)
-        found = recall_for_hook(call, ask) if scopes else []
-        return [r for r in found if r["kind"] == "preference" and r["status"] == "current"][
-            :RECORDS
-        ]
+        ask = Ask(project.scopes, WINDOW, WINDOW_BYTES, is_hook=True)
+        return _preferences(recall_for_hook(call, ask), RECORDS)
 
     return Part(work)
 
@@ -210,7 +195,7 @@ def elsewhere(call: Call, project: Project | None, session_id: str) -> Part[list
         target = configured_agent(call.settings.file)
         if target is None:
             return []
-        channels = [channel_of(name, project.identity or project.place) for name in AGENTS]
+        channels = [channel_of(name, project.name) for name in AGENTS]
         found = happened_elsewhere(*target, channels, session_id, call.now)
         return [Elsewhere(one.at, one.channel.partition(":")[0], one.text) for one in found]
 
@@ -241,16 +226,18 @@ def last_said(call: Call, agent: str, session_id: str) -> Part[str]:
     return Part(work)
 
 
+def _preferences(found: Records, most: int) -> Records:
+    """The first preferences that are in force."""
+    return [r for r in found if r["kind"] == "preference" and r["status"] == "current"][:most]
+
+
 def _hints(call: Call, chats: list[Chat]) -> list[ChatHint]:
     """Without those of a clone that the person left out, or whose chats are not to be read."""
-    places = {(chat.project_path or "/", chat.repository_identity) for chat in chats}
-    left_out = {place for place in places if _is_left_out(call, *place)}
-    chats = [c for c in chats if (c.project_path or "/", c.repository_identity) not in left_out]
+    unread = (*call.settings.deny, *call.settings.no_index)
+    chats = [chat for chat in chats if not _is_left_out(chat.project, unread)]
     shown = masking(call.settings).needed_for([chat.title or "" for chat in chats])
     return [ChatHint(c.id, shown(c.title or ""), c.last_active_at) for c in chats]
 
 
-def _is_left_out(call: Call, path: str, identity: str | None) -> bool:
-    project = project_at(path, identity)
-    unread = (*call.settings.deny, *call.settings.no_index)
+def _is_left_out(project: Project, unread: tuple[str, ...]) -> bool:
     return is_denied(project, unread) or "index" in switched_off(project)

@@ -36,11 +36,9 @@ def pause(requests: "Requests", params: Mapping[str, Any]) -> Json:
             told = _pause_project(node, project, params, now)
         case _:
             told = _pause_session(node, project, params, now)
-    return (
-        told
-        if "candidates" in told
-        else {**told, "paused": paused(node, now, some_text(params, "cwd"))}
-    )
+    if "candidates" in told:
+        return told
+    return {**told, "paused": paused(node, now, some_text(params, "cwd"))}
 
 
 def paused(node: "Node", now: int, cwd: str | None) -> list[Json]:
@@ -101,7 +99,7 @@ def _pause_project(
 ) -> Json:
     if project is None:
         raise InvalidArgument("This folder is no project; pause a session instead.")
-    target, until = f"project:{project.identity or project.place}", _until(params, now)
+    target, until = f"project:{project.name}", _until(params, now)
     node.hook_state.pauses.put(target, None, until, now)
     return {"target": target, "until": told_until(until)}
 

@@ -13,6 +13,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from mash_plugin.config import Settings
+from mash_plugin.daemon.agenda import give_way
 from mash_plugin.daemon.clock import now_ms
 from mash_plugin.daemon.log import Log, place_of
 from mash_plugin.daemon.node import Node
@@ -99,8 +100,7 @@ class Publishing:
         self._thread.join(3.0)
 
     def _run(self) -> None:
-        with suppress(OSError, AttributeError):
-            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 10)
+        give_way()
         while not self._is_closed:
             try:
                 if self._is_due():

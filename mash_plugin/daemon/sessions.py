@@ -8,7 +8,7 @@ from mash_plugin.chats.project import project_of
 from mash_plugin.chats.switches import what_is_off
 from mash_plugin.daemon.clock import now_ms
 from mash_plugin.daemon.frames import some_text
-from mash_plugin.daemon.hook_parts import pause_targets, project_scopes
+from mash_plugin.daemon.hook_parts import pause_targets
 from mash_plugin.errors import InvalidArgument, MashError
 from mash_plugin.records.model import Scope
 from mash_plugin.store.operations import identity_of
@@ -46,9 +46,9 @@ def status_line(requests: "Requests", params: Mapping[str, Any]) -> Json:
     settings, project = node.settings({}), project_of(some_text(params, "cwd") or "")
     targets = pause_targets(project, some_text(params, "session"))
     until = node.hook_state.pauses.until(targets, now)
-    records, saved_at, imported = _saved(node, project_scopes(project))
+    records, saved_at, imported = _saved(node, project.scopes if project else [])
     return {
-        "project": project.identity or project.place if project else None,
+        "project": project.name if project else None,
         "records": records,
         "saved_at": saved_at,
         "imported": imported,

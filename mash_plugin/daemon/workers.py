@@ -1,13 +1,11 @@
 """Work off the request path: index, hook state, checkpoints and the daily backup."""
 
-import os
 import threading
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from mash_plugin.daemon.agenda import Agenda, Job
+from mash_plugin.daemon.agenda import Agenda, Job, give_way
 from mash_plugin.daemon.clock import now_ms
 from mash_plugin.daemon.fetching import Fetching
 from mash_plugin.daemon.indexing import IndexRun, index_all
@@ -176,8 +174,7 @@ class Workers:
             self._changed.notify()
 
     def _run(self) -> None:
-        with suppress(OSError, AttributeError):
-            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 10)
+        give_way()
         while True:
             with self._changed:
                 self._is_working = False

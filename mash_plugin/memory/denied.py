@@ -69,7 +69,7 @@ class Denied:
         path, identity = chat.project_path or "", chat.repository_identity
         key = ("chat at", f"{path}\n{identity}")
         if key not in self._known:
-            place = project_at(path, identity)
+            place = chat.project
             is_off = self._has_project(place) or not self._is_chosen(place)
             self._known[key] = is_off or (identity is not None and self._has_identity(identity))
         return self._known[key]
@@ -95,8 +95,7 @@ class Denied:
     def refuse_chat(self, chat: Chat) -> None:
         """Raise RecordsDisabled for a chat that is left out."""
         if self.has_chat(chat):
-            place = project_at(chat.project_path or "", chat.repository_identity)
-            raise self.refusal(f"chat {chat.id}", place)
+            raise self.refusal(f"chat {chat.id}", chat.project)
 
     def refusal(self, what: str, place: Project | None = None) -> RecordsDisabled:
         """What to answer for a record, a chat or a scope that is left out."""

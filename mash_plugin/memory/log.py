@@ -61,7 +61,7 @@ class _Told:
             told["node_id"], _, told["id"] = one.id.removeprefix(GROUP).rpartition("/")
         elif one.id:
             head = self._head(one.id)
-            if head is not None and self._denied.has_scope(head.scope_kind, head.scope_value):
+            if head is not None and self._denied.has_record(head):
                 return None
             told["id"] = one.id
             told |= self._text(one, head)
