@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import sys
 from collections.abc import Callable
 from datetime import datetime
 
@@ -54,7 +55,8 @@ def backfill(
     the first run on; that moment is kept in config.toml. It stops at the first review that
     fails, and after 100 chats; run it again to go on.
 
-    Progress goes to standard error, one JSON object to standard output.
+    Progress goes to standard error, one JSON object to standard output; on a terminal that needs
+    --json.
     """
     paths, now = find_paths(os.environ), now_ms(os.environ.get("MASH_TEST_NOW_MS"))
     begin = parse_since(since, now) if since else window.saved_since(paths, now)
@@ -62,7 +64,8 @@ def backfill(
     tell: Tell = (lambda _: None) if as_json else _tell
     tell(plan.summary())
     if dry_run or not plan.of("due"):
-        _print(Result(agent or "", plan, stopped_because="dry_run" if dry_run else None))
+        stopped = "dry_run" if dry_run else None
+        _print(Result(agent or "", plan, stopped_because=stopped), as_json=as_json)
         return 0
     chosen = offer.choose(paths, os.environ, agent)
     _tell(offer.notice(chosen))
@@ -71,7 +74,7 @@ def backfill(
     if not since and not chat:
         window.keep_since(paths, now)
     result = run(paths, chosen, plan, os.environ, Options(limit=limit, tell=tell))
-    _print(result)
+    _print(result, as_json=as_json)
     tell(summary(result))
     return result.exit_code
 
@@ -125,5 +128,7 @@ def _tell(text: str) -> None:
     tell(text, err=True)
 
 
-def _print(result: Result) -> None:
-    click.echo(json.dumps(result.as_json(), ensure_ascii=False))
+def _print(result: Result, *, as_json: bool) -> None:
+    """For scripts: who looks at a terminal is told it in words."""
+    if as_json or not sys.stdout.isatty():
+        click.echo(json.dumps(result.as_json(), ensure_ascii=False))

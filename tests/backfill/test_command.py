@@ -12,6 +12,7 @@ import click
 import pytest
 
 from mash_plugin.cli.backfill import parse_since
+from tests.setup.terminals import at_terminal
 from tests.support.backfill_place import BackfillPlace, Json
 from tests.support.polling import eventually
 
@@ -67,6 +68,15 @@ def test_the_notice_comes_first_and_the_result_is_one_json_object(
     assert cost < told.index("sends the text of the") < first
     assert "1 chat reviewed, 1 candidate saved" in told
     assert f"backfill_since = {result['since']}" in config(bench)
+
+
+def test_a_person_at_a_terminal_is_told_in_words(bench: BackfillPlace, chat: str) -> None:
+    folder = Path(bench.place.paths.data)
+    command = [*COMMAND, "--dry-run"]
+    code, shown = at_terminal(command, bench.place.environment, folder, [""])
+    assert (code, "1 to review" in shown, "{" in shown) == (0, True, False)
+    _, shown = at_terminal([*command, "--json"], bench.place.environment, folder, [""])
+    assert json.loads(shown)["backfill"]["stopped_because"] == "dry_run"
 
 
 @pytest.mark.spec("R-146")
