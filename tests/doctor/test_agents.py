@@ -5,6 +5,7 @@ import os
 import shutil
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,6 +17,7 @@ from mash_plugin.errors import Internal
 from tests.cli.test_chats_commands import write_chat
 from tests.doctor.examined import examined, findings, is_gone, mend, named, shell
 from tests.support.homes import Home, clients_folder
+from tests.support.kept_home import KeptHome
 from tests.support.polling import eventually
 from tests.support.processes import processes_of
 from tests.support.trust_hooks import trust_hooks
@@ -30,19 +32,31 @@ def waiting_programs(home: Home) -> list[int]:
     return [pid for pid, line in processes_of(home.root).items() if "tail -f" in line]
 
 
-def problems(home: Home) -> list[str]:
-    found = findings(home, "agents")
+def problems(home: Home, **where: Any) -> list[str]:
+    found = findings(home, "agents", **where)
     return [one["name"] for one in found if one["severity"] in ("warning", "error")]
 
 
 def client(home: Home, name: str, script: str) -> dict[str, str]:
-    """An environment in which a script stands for one agent's command."""
+    """An environment in which a script stands for one agent's command; the other has none."""
     folder = home.root / "scripts"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     (folder / name).write_text(f"#!/bin/sh\n{script}\n")
     (folder / name).chmod(0o755)
-    return {"PATH": f"{folder}:{home.environment['PATH']}"}
+    others = home.environment["PATH"].replace(f":{clients_folder()}:", ":")
+    return {"PATH": f"{folder}:{others}"}
+
+
+def only(home: Home, name: str) -> dict[str, str]:
+    """An environment in which one of the real clients is there, as itself."""
+    return client(home, name, f'exec {clients_folder() / name} "$@"')
+
+
+@pytest.fixture(scope="module")
+def sound(equipped_once: KeptHome) -> set[str]:
+    """What is found of the agents of an equipped home to which nothing has happened."""
+    return {one["name"] for one in findings(equipped_once.bring_back(), "agents")}
 
 
 def test_hooks_that_codex_does_not_trust_are_the_only_fault_of_a_new_set_up(fresh: Home) -> None:
@@ -69,19 +83,21 @@ def test_a_missing_plugin_and_its_missing_folder_are_made_by_init(fresh: Home) -
 
 def test_a_plugin_that_was_switched_off_is_a_note_with_the_command(equipped: Home) -> None:
     equipped.run("claude", "plugin", "disable", "mash@mash")
-    found = named(equipped, "agents", "plugin-off")
+    claude = only(equipped, "claude")
+    found = named(equipped, "agents", "plugin-off", env=claude)
     assert found["severity"] == "note"
     shell(equipped, "claude plugin enable mash@mash")
     assert "claude plugin enable mash@mash" in found["next"]
-    assert is_gone(equipped, "agents", "plugin-off")
+    assert is_gone(equipped, "agents", "plugin-off", env=claude)
 
 
 def test_an_older_copy_in_codex_is_brought_up_by_init(equipped: Home) -> None:
     (copy,) = equipped.codex.glob("plugins/cache/mash/mash/*/hooks/relay.py")
     copy.write_text("pass\n")
-    assert "plugin-outdated" in problems(equipped)
+    codex = only(equipped, "codex")
+    assert "plugin-outdated" in problems(equipped, env=codex)
     shell(equipped, INIT)
-    assert is_gone(equipped, "agents", "plugin-outdated")
+    assert is_gone(equipped, "agents", "plugin-outdated", env=codex)
 
 
 def test_a_changed_plugin_folder_is_made_anew_by_init(equipped: Home) -> None:
@@ -106,38 +122,40 @@ def test_a_plugin_that_is_there_twice_is_removed_once(equipped: Home) -> None:
 
 def test_the_plugin_of_another_home_is_told_and_replaced(equipped: Home) -> None:
     elsewhere = {"MASH_HOME": str(equipped.root / "elsewhere")}
-    equipped.run("mash", "init", "--yes", "--no-index", env=elsewhere)
+    equipped.mash("init", "--yes", "--no-index", env=elsewhere)
     found = [one for one in findings(equipped, "agents") if one["name"] == "hooks-of-another-home"]
     assert len(found) == 2
     assert f"MASH_HOME={equipped.root / 'elsewhere'}" in found[0]["why"]
     shell(equipped, INIT)
     assert is_gone(equipped, "agents", "hooks-of-another-home")
-    equipped.run("mash", "daemon", "stop", env=elsewhere)
+    equipped.mash("daemon", "stop", env=elsewhere)
 
 
 def test_hooks_that_a_person_disabled_everywhere_are_pointed_out(equipped: Home) -> None:
     file = equipped.claude / "settings.json"
     before = file.read_text()
     file.write_text(json.dumps({**json.loads(before), "disableAllHooks": True}))
-    found = named(equipped, "agents", "hooks-off")
+    claude = only(equipped, "claude")
+    found = named(equipped, "agents", "hooks-off", env=claude)
     assert "disableAllHooks" in found["next"]
     file.write_text(before)
-    assert is_gone(equipped, "agents", "hooks-off")
+    assert is_gone(equipped, "agents", "hooks-off", env=claude)
 
 
 def test_settings_of_an_agent_that_cannot_be_read_are_named(equipped: Home) -> None:
     file = equipped.claude / "settings.json"
     before = file.read_text()
     file.write_text("{ // mine\n" + before)
-    found = named(equipped, "agents", "agent-settings-broken")
+    claude = only(equipped, "claude")
+    found = named(equipped, "agents", "agent-settings-broken", env=claude)
     assert str(file) in found["what"]
     assert found["next"] == f"${{EDITOR:-vi}} {file}"
     file.write_text(before)
-    assert is_gone(equipped, "agents", "agent-settings-broken")
+    assert is_gone(equipped, "agents", "agent-settings-broken", env=claude)
 
 
 def test_an_older_agent_than_was_tried_is_a_warning_and_a_newer_one_is_none(
-    equipped: Home,
+    equipped: Home, sound: set[str]
 ) -> None:
     real = clients_folder() / "claude"
     older = client(equipped, "claude", f'[ "$1" = --version ] && echo 1.0.9 || exec {real} "$@"')
@@ -146,7 +164,7 @@ def test_an_older_agent_than_was_tried_is_a_warning_and_a_newer_one_is_none(
     assert found["next"] == "claude update"
     newer = client(equipped, "claude", f'[ "$1" = --version ] && echo 99.1.0 || exec {real} "$@"')
     assert named(equipped, "agents", "agent-new", env=newer)["severity"] == "ok"
-    assert is_gone(equipped, "agents", "agent-old")
+    assert "agent-old" not in sound
 
 
 def test_an_agent_that_says_nothing_useful_is_a_warning(equipped: Home) -> None:
@@ -179,22 +197,22 @@ def test_agents_that_are_not_there_are_notes_without_advice_that_cannot_help(hom
     ],
 )
 def test_the_agents_own_list_counts_whatever_its_files_say(
-    equipped: Home, agent: str, lists: str, name: str, severity: str
+    equipped: Home, sound: set[str], agent: str, lists: str, name: str, severity: str
 ) -> None:
     real = clients_folder() / agent
     script = f'if [ "$1 $2" = "plugin list" ]; then {lists}; else exec {real} "$@"; fi'
     found = named(equipped, "agents", name, env=client(equipped, agent, script))
     assert found["severity"] == severity
-    assert is_gone(equipped, "agents", name)
+    assert name not in sound
 
 
-def test_a_codex_that_does_not_tell_its_hooks_is_a_warning(equipped: Home) -> None:
+def test_a_codex_that_does_not_tell_its_hooks_is_a_warning(equipped: Home, sound: set[str]) -> None:
     real = clients_folder() / "codex"
     script = f'if [ "$1" = app-server ]; then exit 3; else exec {real} "$@"; fi'
     found = named(equipped, "agents", "hooks-not-listed", env=client(equipped, "codex", script))
     assert found["severity"] == "warning"
     assert "/hooks" in found["next"]
-    assert is_gone(equipped, "agents", "hooks-not-listed")
+    assert "hooks-not-listed" not in sound
 
 
 def test_an_agent_that_never_answers_costs_no_more_than_its_time_out(
@@ -227,16 +245,18 @@ def test_a_chat_without_hooks_is_told_once_an_agent_was_used(equipped: Home) -> 
     assert [one["severity"] for one in unseen] == ["note", "note"]
     body = json.dumps({"session_id": "s-1", "cwd": "/", "hook_event_name": "SessionStart"})
     equipped.run(*hook(equipped, "session-start"), stdin=body)
-    missing = named(equipped, "agents", "hook-missing")
+    asks_nothing = client(equipped, "claude", "exit 1")  # hooks are looked at all the same
+    missing = named(equipped, "agents", "hook-missing", env=asks_nothing)
     assert "prompt-submit was never seen" in missing["what"]
     assert missing["next"].startswith("send a prompt in Claude Code")
     prompt = json.dumps({"session_id": "s-1", "cwd": "/", "hook_event_name": "UserPromptSubmit"})
     equipped.run(*hook(equipped, "prompt-submit"), stdin=prompt)
-    assert is_gone(equipped, "agents", "hook-missing")
-    seen = named(equipped, "agents", "hooks-seen")
+    assert is_gone(equipped, "agents", "hook-missing", env=asks_nothing)
+    seen = named(equipped, "agents", "hooks-seen", env=asks_nothing)
     assert "session-start 20" in seen["what"]
     equipped.mash("daemon", "stop")
-    assert named(equipped, "agents", "hooks-seen")["what"] == seen["what"], "the store knows too"
+    stored = named(equipped, "agents", "hooks-seen", env=asks_nothing)
+    assert stored["what"] == seen["what"], "the store knows too"
 
 
 def test_a_chat_that_no_hook_accompanied_is_told(equipped: Home) -> None:
@@ -251,7 +271,8 @@ def test_a_chat_that_no_hook_accompanied_is_told(equipped: Home) -> None:
     assert found["next"].startswith("restart Claude Code and send a prompt")
     body = json.dumps({"session_id": "s-2", "cwd": "/", "hook_event_name": "UserPromptSubmit"})
     equipped.run(*hook(equipped, "prompt-submit"), stdin=body)
-    assert is_gone(equipped, "agents", "hooks-not-running")
+    asks_nothing = client(equipped, "claude", "exit 1")
+    assert is_gone(equipped, "agents", "hooks-not-running", env=asks_nothing)
 
 
 def hook(home: Home, name: str) -> list[str]:
