@@ -137,6 +137,4 @@ def _move(settings: "Settings", agent: str, now: int, *, silent: bool) -> dict[s
     moved = move(settings, agent, now)
     if not silent:
         click.echo(str(moved))
-    if moved.note:
-        click.echo(masked(moved.note), err=True)
     return {"moved": moved.moved, "known": moved.known}

@@ -47,6 +47,13 @@ def rebuild(db: Database, settings: Settings, agent: str, now: int) -> Rebuilt:
     return Rebuilt(place, note if is_beside and is_new else "")
 
 
+def rebuild_if_there(db: Database, settings: Settings, agent: str, now: int) -> None:
+    """Write the file of an agent anew where there is one."""
+    places = [os.path.join(settings.workspace, name) for name in (FILE, name_beside(agent))]
+    if any(os.path.lexists(place) and _may_write(place, agent) for place in places):
+        rebuild(db, settings, agent, now)
+
+
 def compiled_place(workspace: str, agent: str) -> str:
     """Where the file of an agent lies: MEMORY.md, unless a person or another agent has that.
 

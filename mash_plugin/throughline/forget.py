@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from mash_plugin.throughline import marks, queue, stored
 from mash_plugin.throughline.backend import Database, Row
-from mash_plugin.throughline.compile import rebuild
+from mash_plugin.throughline.compile import rebuild_if_there
 from mash_plugin.throughline.drain import drain
 from mash_plugin.throughline.one_drain import only_one
 from mash_plugin.throughline.settings import Settings
@@ -66,7 +66,7 @@ def forget(settings: Settings, wanted: Wanted, now: int) -> Forgotten:
             stored.take_back(workspace, wanted.agent, session)
         if memories:
             with closing(open_database(settings, to_write=True)) as db:
-                notes.append(rebuild(db, settings, wanted.agent, now).note)
+                rebuild_if_there(db, settings, wanted.agent, now)
     if not is_clean:
         notes.append(
             "Another program reads the store just now: what is gone can still be found in the"

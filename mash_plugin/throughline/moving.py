@@ -1,7 +1,7 @@
 """Move an agent's memories out of the workspace's own file, after the change to Postgres."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from typing import Any, NamedTuple
 
@@ -9,7 +9,7 @@ from mash_plugin.errors import InvalidArgument, MashError
 from mash_plugin.store.failpoint import failpoint
 from mash_plugin.throughline import marks, stored
 from mash_plugin.throughline.backend import Database
-from mash_plugin.throughline.compile import rebuild
+from mash_plugin.throughline.compile import rebuild_if_there
 from mash_plugin.throughline.one_drain import only_one
 from mash_plugin.throughline.settings import Settings
 from mash_plugin.throughline.store import (
@@ -39,13 +39,15 @@ class Moved(NamedTuple):
     moved: int = 0
     known: int = 0
     """In Postgres already, or of a session that was captured again there."""
-    note: str = ""
 
     def __str__(self) -> str:
         return (
             f"consolidate: {self.moved} moved from {marks.STORE_FILE} to Postgres,"
             f" {self.known} already there"
         )
+
+
+NOTHING = Moved()
 
 
 def refuse_without_postgres(settings: Settings) -> None:
@@ -66,20 +68,18 @@ def move(settings: Settings, agent: str, now: int) -> Moved:
     refuse_without_postgres(settings)
     place = os.path.join(settings.workspace, marks.STORE_FILE)
     if not os.path.exists(place):
-        return Moved()
-    total, of_file = Moved(), settings._replace(backend="file")
+        return NOTHING
+    total, of_file = NOTHING, settings._replace(backend="file")
     with (
-        only_one(settings.workspace),
         _rest_kept(place),
         closing(open_database(settings, to_write=True)) as there,
         closing(open_database(of_file, to_write=True)) as here,
     ):
-        while sessions := here.all(sql.some_sessions, {"agent": agent, "most": BATCH}):
-            done = _move_batch(here, there, settings.workspace, agent, [one for (one,) in sessions])
+        while (done := _move_batch(here, there, settings.workspace, agent)) != NOTHING:
             total = Moved(total.moved + done.moved, total.known + done.known)
-        if not total.moved:
-            return total
-        return total._replace(note=rebuild(there, settings, agent, now).note)
+        if total.moved:
+            rebuild_if_there(there, settings, agent, now)
+    return total
 
 
 def left_in_file(settings: Settings) -> dict[str, int]:
@@ -100,21 +100,22 @@ def _rest_kept(place: str) -> Iterator[None]:
         raise type(error)(said) from error
 
 
-def _move_batch(
-    here: Database, there: Database, workspace: str, agent: str, sessions: Sequence[str | None]
-) -> Moved:
-    found = {session: _rows(here, agent, session) for session in sessions}
-    total = sum(map(len, found.values()))
-    with there.transaction():
-        moved = sum(_take_in(there, agent, session, rows) for session, rows in found.items())
-        failpoint("before_move_commit")
-    failpoint("after_move_commit")
-    for session in filter(None, sessions):
-        stored.take_back(workspace, agent, session)
-    with here.transaction():
-        for rows in found.values():
-            remove(here, agent, _places(rows))
-    return Moved(moved, total - moved)
+def _move_batch(here: Database, there: Database, workspace: str, agent: str) -> Moved:
+    """Move some sessions, while no drain of the workspace runs; the next may run in between."""
+    with only_one(workspace):
+        wanted = {"agent": agent, "most": BATCH}
+        sessions = [session for (session,) in here.all(sql.some_sessions, wanted)]
+        found = {session: _rows(here, agent, session) for session in sessions}
+        with there.transaction():
+            moved = sum(_take_in(there, agent, session, rows) for session, rows in found.items())
+            failpoint("before_move_commit")
+        failpoint("after_move_commit")
+        for session in filter(None, sessions):
+            stored.take_back(workspace, agent, session)
+        with here.transaction():
+            for rows in found.values():
+                remove(here, agent, _places(rows))
+    return Moved(moved, sum(map(len, found.values())) - moved)
 
 
 def _take_in(db: Database, agent: str, session: str | None, rows: list[Whole]) -> int:

@@ -39,7 +39,7 @@ class Api(NamedTuple):
 
     def application(self) -> Starlette:
         """What a web server runs."""
-        return Starlette(
+        app = Starlette(
             routes=[
                 Route(OPENAPI, self.describe, methods=["GET"]),
                 Route(MEMORIES, self.search, methods=["GET"]),
@@ -49,6 +49,8 @@ class Api(NamedTuple):
             ],
             exception_handlers={HTTPException: _refused},
         )
+        app.router.redirect_slashes = False  # a path with a slash too many is none
+        return app
 
     async def describe(self, _request: Request) -> Response:
         """The OpenAPI document; it holds nothing of anybody, and needs no token."""

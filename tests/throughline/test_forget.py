@@ -189,3 +189,10 @@ def test_what_the_file_kept_after_the_change_to_postgres_goes_too(workspace):
     assert left(workspace, "early")
     assert let_go(workspace, "--session-id", SESSION).code == 0
     assert left(workspace, "early") == []
+
+
+def test_who_has_no_memory_file_gets_none_by_forgetting(workspace):
+    capture(workspace, "early")
+    workspace.drain()
+    assert (let_go(workspace, "--session-id", SESSION).code, workspace.rows()) == (0, [])
+    assert not (workspace.folder / "MEMORY.md").exists()

@@ -145,6 +145,7 @@ def test_working_memories_cannot_be_written(api, workspace):
         ("/v1/memories", b"x" * 70_000, None, None, 413),
         ("/v1/memories", None, None, "DELETE", 405),
         ("/v1/nothing", None, None, None, 404),
+        ("/v1/memories/", None, None, None, 404),
     ],
 )
 def test_what_cannot_be_answered_has_its_status_and_no_secret(
