@@ -8,8 +8,7 @@ from mash_plugin.daemon import hook_parts as parts
 from mash_plugin.daemon.hook_call import Hook, shown_as
 from mash_plugin.render import context, notes
 from mash_plugin.render.text import shown_bytes
-from mash_plugin.store.session_rows import CHAT, NOTED_AT_START, NOTED_WITH_PROMPT
-from mash_plugin.store.sessions import LONG_AGO
+from mash_plugin.store.session_rows import CHAT, LONG_AGO, NOTED_AT_START, NOTED_WITH_PROMPT
 
 NOTE = "note"
 """The saving note among the IDs of what was shown."""

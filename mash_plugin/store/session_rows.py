@@ -1,5 +1,6 @@
 """One session as its hooks have seen it, and the rows that keep it."""
 
+from collections.abc import Iterable, Set
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from mash_plugin.store import queries
@@ -8,6 +9,12 @@ from mash_plugin.store.sqlite import Connection, Params
 if TYPE_CHECKING:
     from threading import Event
 
+LONG_AGO = 0
+"""When a block without its records was shown: to a resume, all of them are new."""
+AWAY_MS = 30 * 60_000
+"""A session that was quiet for so long before this daemon's first hook has been resumed since."""
+MOST_SHOWN = 5_000
+"""What one context can have been shown with files; a compaction begins anew."""
 CHAT, GROUP = "chat:", "group:"
 NOTED_AT_START, NOTED_WITH_PROMPT = "note:start", "note:prompt"
 """The saving note among what was shown."""
@@ -45,6 +52,64 @@ class SessionState:
         """The agent told its end, and nothing came after it; only this daemon knows."""
         self.start_under_way: Event | None = None
         """Set once it is known whether the newest start's answer arrived."""
+
+    def show(self, reader: str, path: str, ids: Iterable[str], now: int) -> set[str]:
+        """Those IDs that this reader has not yet seen with this file; they count as shown now.
+
+        None, once the context was shown as much as is remembered of it.
+        """
+        if len(self.shown) >= MOST_SHOWN:
+            return set()
+        new = {i for i in ids if (reader, path, i) not in self.shown}
+        shown = {(reader, path, i): now for i in new}
+        self.shown |= shown
+        self.unsaved_shown |= shown
+        return new
+
+    def take_back(self, reader: str, path: str, ids: Iterable[str], at: int) -> None:
+        """Let IDs that counted as shown since `at` not count."""
+        for shown in ((reader, path, i) for i in ids):
+            self.shown.pop(shown, None)
+            if self.unsaved_shown.get(shown) == at:
+                del self.unsaved_shown[shown]
+            else:
+                self.unsaved_lost.add((shown, at))
+
+    def drop_shown(self) -> None:
+        """Let all that was shown be shown again: it is in the context no more."""
+        self.shown.clear()
+        self.unsaved_dropped |= self.unsaved_shown
+        self.unsaved_shown = {}
+        self.forgot_shown = True
+
+    def forget_chats(self, names: Set[str]) -> None:
+        """Let nothing be written of these chats, as `chat:ID`."""
+        for unsaved in (self.unsaved_shown, self.unsaved_dropped):
+            for shown in [s for s in unsaved if s[2] in names]:
+                del unsaved[shown]
+
+    def missed_start(self, began_at: int) -> str | None:
+        """The source of the start that it had while no daemon saw it, as far as it tells.
+
+        `began_at`: when the first hook of this daemon came.
+        """
+        if self.last_full_block_at is None:
+            return "startup"
+        is_quiet = self.last_activity_at < began_at - AWAY_MS
+        return "resume" if is_quiet or self.last_full_block_at == LONG_AGO else None
+
+    def chats_with_files(self, reader: str) -> set[str]:
+        """The chats, as `chat:ID`, that this reader was shown with any file."""
+        return {i for r, path, i in self.shown if path and r == reader and i.startswith(CHAT)}
+
+    def records_at(self, reader: str, path: str) -> int | None:
+        """When this reader was last shown records with this file; None when it was not yet."""
+        times = (
+            at
+            for (r, p, i), at in self.shown.items()
+            if (r, p) == (reader, path) and not i.startswith(CHAT)
+        )
+        return max(times, default=None)
 
 
 class SessionRow(NamedTuple):

@@ -24,14 +24,8 @@ from mash_plugin.store.session_rows import (
 )
 from mash_plugin.store.sqlite import Database
 
-LONG_AGO = 0
-"""When a block without its records was shown: to a resume, all of them are new."""
 KEEP_MS = 90 * 86_400_000
 SESSIONS_IN_MEMORY = 1_000
-MOST_SHOWN = 5_000
-"""What one context can have been shown with files; a compaction begins anew."""
-AWAY_MS = 30 * 60_000
-"""A session that was quiet for so long before this daemon's first hook has been resumed since."""
 
 _sql = queries.load("sessions")
 
@@ -78,7 +72,8 @@ class HookState:
             session = self._sessions.get(session_id)
             if session is None:
                 session = loaded or SessionState(agent, now, now)
-                session.owed = None if session_id in self._forgotten else self._missed(session)
+                if session_id not in self._forgotten:
+                    session.owed = session.missed_start(self._began_at)
                 if start is None and loaded is None and session.owed is not None:
                     self.latency.add_late("session-start", now)
                 self._sessions[session_id] = session
@@ -118,10 +113,7 @@ class HookState:
         with self._lock:
             session = self._sessions[session_id]
             if source == "compact":
-                session.shown.clear()
-                session.unsaved_dropped |= session.unsaved_shown
-                session.unsaved_shown = {}
-                session.forgot_shown = True
+                session.drop_shown()
             elif source in session.shown_sources:
                 return False
             session.shown_sources.add(source)
@@ -209,19 +201,10 @@ class HookState:
     def claim_shown(
         self, session_id: str, reader: str, path: str, ids: Iterable[str], now: int
     ) -> set[str]:
-        """Those IDs that this reader has not yet seen with this file; they count as shown now.
-
-        None, once the context was shown as much as is remembered of it.
-        """
+        """Those IDs that this reader has not yet seen with this file; they count as shown now."""
         with self._lock:
-            session = self._sessions[session_id]
-            if len(session.shown) >= MOST_SHOWN:
-                return set()
-            new = {i for i in ids if (reader, path, i) not in session.shown}
+            new = self._sessions[session_id].show(reader, path, ids, now)
             if new:
-                shown = {(reader, path, i): now for i in new}
-                session.shown |= shown
-                session.unsaved_shown |= shown
                 self._changed(session_id)
             return new
 
@@ -231,32 +214,19 @@ class HookState:
         """Let IDs that counted as shown since `at`, but found no room or got lost, not count."""
         with self._lock:
             session = self._sessions.get(session_id)
-            if session is None:
-                return
-            for shown in ((reader, path, i) for i in ids):
-                session.shown.pop(shown, None)
-                if session.unsaved_shown.get(shown) == at:
-                    del session.unsaved_shown[shown]
-                else:
-                    session.unsaved_lost.add((shown, at))
-            self._changed(session_id)
+            if session is not None:
+                session.take_back(reader, path, ids, at)
+                self._changed(session_id)
 
     def chats_shown_with_files(self, session_id: str, reader: str) -> set[str]:
         """The chats, as `chat:ID`, that this reader was shown with any file."""
         with self._lock:
-            shown = self._sessions[session_id].shown
-            return {i for r, path, i in shown if path and r == reader and i.startswith(CHAT)}
+            return self._sessions[session_id].chats_with_files(reader)
 
     def records_shown_at(self, session_id: str, reader: str, path: str) -> int | None:
         """When this reader was last shown records with this file; None when it was not yet."""
         with self._lock:
-            shown = self._sessions[session_id].shown
-            times = (
-                at
-                for (r, p, i), at in shown.items()
-                if (r, p) == (reader, path) and not i.startswith(CHAT)
-            )
-            return max(times, default=None)
+            return self._sessions[session_id].records_at(reader, path)
 
     def forget(self, session_ids: Iterable[str], chat_ids: Iterable[str]) -> None:
         """Drop what is known of sessions, and that any session was shown one of these chats."""
@@ -268,9 +238,7 @@ class HookState:
                 self._unsaved.discard(session_id)
                 self.ledger.forget(session_id)
             for session in self._sessions.values():
-                for unsaved in (session.unsaved_shown, session.unsaved_dropped):
-                    for shown in [s for s in unsaved if s[2] in gone]:
-                        del unsaved[shown]
+                session.forget_chats(gone)
         self.pauses.read_again()
 
     def flush(self, now: int) -> int:
@@ -318,15 +286,6 @@ class HookState:
                     continue
                 self._unsaved.add(unsaved.session_id)
                 put_back(session, unsaved)
-
-    def _missed(self, session: SessionState) -> str | None:
-        """The source of the start that a session had unseen, as far as its state tells."""
-        if session.last_full_block_at is None:
-            return "startup"
-        if session.last_full_block_at == LONG_AGO:
-            return "resume"
-        assert self._began_at is not None  # noqa: S101 - noted with every touch
-        return "resume" if session.last_activity_at < self._began_at - AWAY_MS else None
 
     def _changed(self, session_id: str) -> None:
         self._unsaved.add(session_id)

@@ -176,7 +176,7 @@ def test_where_nothing_can_be_written_memory_is_bounded_all_the_same(database, m
 
 
 def test_a_context_that_was_shown_very_much_is_shown_no_more(database, monkeypatch):
-    monkeypatch.setattr("mash_plugin.store.sessions.MOST_SHOWN", 3)
+    monkeypatch.setattr("mash_plugin.store.session_rows.MOST_SHOWN", 3)
     state = HookState(database)
     state.touch("s", "codex", "file-read", NOW)
     for number in range(10):
