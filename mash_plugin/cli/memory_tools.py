@@ -1,6 +1,7 @@
 """`meaning-memory call` and `meaning-memory mcp`: one agent's memory, two ways in."""
 
 import os
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -61,13 +62,13 @@ def call_memory_tool(
     try:
         asked, place = parsed(arguments), place_of(agent, config_dir, workspace)
         reply = call_tool(tool, asked, place)
-        said = list(hints(tool, asked, reply, place))
     except MashError as error:
         _print({"error": error.as_json()})
         return 1
     _print(reply.data if as_data else {"text": reply.text})
-    for hint in said:
-        click.echo(masked(hint), err=True)
+    with suppress(MashError, OSError):  # the answer stands, whatever else is wrong
+        for hint in hints(tool, asked, reply, place):
+            click.echo(masked(hint), err=True)
     return 0
 
 

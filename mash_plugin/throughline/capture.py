@@ -3,6 +3,7 @@
 Deterministic and without a model: equal transcripts and options give equal artifacts (R-185).
 """
 
+import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
@@ -162,7 +163,7 @@ def _queue(
     """
     if not artifacts:
         return 0, 0, False
-    with queue.told(workspace):
+    with queue.told(os.path.join(workspace, queue.FOLDER)):
         before = stored.known_artifacts(workspace, source.agent, source.session, backend)
     after = digests(artifacts)
     known = sum(before.get(key) == digest for key, digest in after.items())

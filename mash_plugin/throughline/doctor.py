@@ -38,6 +38,7 @@ def findings(
         )
         return
     yield from _foreign(settings.workspace)
+    yield from _unwritable(settings.workspace)
     try:
         yield from _queue(settings, agent, now)
     except OSError as error:
@@ -109,6 +110,15 @@ def _queue(settings: Settings, agent: str | None, now: int) -> Iterator[Finding]
     if agent is not None:
         yield _waiting(settings, agent, mine, now)
     yield from _others(settings, [name for name in names if name not in set(mine)], now)
+
+
+def _unwritable(workspace: str) -> Iterator[Finding]:
+    """What captures and drains write into, and this user cannot."""
+    for name in ("", queue.FOLDER, marks.STORE_FILE):
+        place = os.path.join(workspace, name).rstrip(os.sep)
+        if os.path.exists(place) and not os.access(place, os.W_OK):
+            next_step = f"ls -ld {quote(place)}; run this as the user that captures and drains."
+            yield Finding("read-only", "error", f"{place} cannot be written", next_step)
 
 
 def _foreign(workspace: str) -> Iterator[Finding]:
@@ -211,7 +221,6 @@ def _compiled(settings: Settings, agent: str | None) -> Iterator[Finding]:
 
 
 def _store(settings: Settings, agent: str | None, now: int) -> Iterator[Finding]:
-    from mash_plugin.throughline.hints import unknown_agent
     from mash_plugin.throughline.store import open_database
 
     try:
@@ -231,8 +240,8 @@ def _store(settings: Settings, agent: str | None, now: int) -> Iterator[Finding]
             state = "can be read" if is_there else "comes with the first drain"
             yield Finding("store", "ok", f"the store {state}: {db.place}")
             yield Finding("backend", "note", NEEDS_POSTGRES)
-            if agent and (unknown := unknown_agent(settings, agent)):
-                yield Finding("agent", "note", unknown)
+            if agent:
+                yield from _unknown_agent(settings, agent)
             return
         yield Finding("store", "ok", f"the store can be read: {db.place}, as {db.agent}")
         yield from _left_in_file(settings, db.agent or "")
@@ -250,6 +259,14 @@ def _store(settings: Settings, agent: str | None, now: int) -> Iterator[Finding]
         yield Finding("store", "error", error.message)
     finally:
         db.close()
+
+
+def _unknown_agent(settings: Settings, agent: str) -> Iterator[Finding]:
+    from mash_plugin.throughline.hints import unknown_agent
+
+    with suppress(OSError):  # a queue that cannot be read is a finding of its own
+        if unknown := unknown_agent(settings, agent):
+            yield Finding("agent", "note", unknown)
 
 
 def _left_in_file(settings: Settings, agent: str) -> Iterator[Finding]:

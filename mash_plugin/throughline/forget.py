@@ -49,7 +49,7 @@ def forget(settings: Settings, wanted: Wanted, now: int) -> Forgotten:
     workspace, notes = settings.workspace, []
     if wanted.mem_id is not None and queue.pending(workspace, wanted.agent):
         drain(settings, wanted.agent, now)  # an entry has no memory's ID in its name
-    with only_one(workspace):
+    with only_one(workspace, "nothing was forgotten"):
         memories, is_clean = 0, True
         for place in stores(settings):
             with closing(open_database(place, to_write=True)) as db:
@@ -92,11 +92,12 @@ def _rows(db: Database, wanted: Wanted) -> list[Row]:
 
 
 def _files(workspace: str, wanted: Wanted) -> list[str]:
-    return [
-        file
-        for session in wanted.sessions
-        for file in queue.files_of(workspace, wanted.agent, session)
-    ]
+    with queue.told(os.path.join(workspace, queue.FOLDER), "what waits there is not forgotten"):
+        return [
+            file
+            for session in wanted.sessions
+            for file in queue.files_of(workspace, wanted.agent, session)
+        ]
 
 
 def _left(settings: Settings, wanted: Wanted) -> Iterator[str]:

@@ -48,7 +48,7 @@ def set_aside_if_damaged(settings: Settings, now: int) -> str:
         return "Nothing was changed: only a store of the workspace itself can be set aside."
     if not os.path.isdir(settings.workspace):
         return "Nothing was changed: there is no workspace."
-    with only_one(settings.workspace):
+    with only_one(settings.workspace, "nothing was changed"):
         if not _is_damaged(settings):
             return "Nothing was changed: the store is not damaged."
         place = os.path.join(settings.workspace, marks.STORE_FILE)

@@ -102,7 +102,7 @@ def _rest_kept(place: str) -> Iterator[None]:
 
 def _move_batch(here: Database, there: Database, workspace: str, agent: str) -> Moved:
     """Move some sessions, while no drain of the workspace runs; the next may run in between."""
-    with only_one(workspace):
+    with only_one(workspace, "nothing more was moved"):
         wanted = {"agent": agent, "most": BATCH}
         sessions = [session for (session,) in here.all(sql.some_sessions, wanted)]
         found = {session: _rows(here, agent, session) for session in sessions}

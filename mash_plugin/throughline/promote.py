@@ -41,7 +41,7 @@ def promote(settings: Settings, agent: str, now: int) -> Promoted:
     refuse_impossible(settings)
     if not settings.promote:
         return Promoted()
-    with only_one(settings.workspace):
+    with only_one(settings.workspace, "nothing was promoted"):
         db = open_database(settings, to_write=True)
         try:
             copied = copy_important(db, agent) if settings.copy_promote else 0

@@ -1,5 +1,6 @@
 """What an agent remembers itself, in the middle of a session: queued like a capture."""
 
+import os
 from typing import NamedTuple
 
 from mash_plugin.errors import CredentialText, PrivateText
@@ -44,7 +45,7 @@ def remember(workspace: str, agent: str, memo: Memo, now: int) -> bool:
         replaces_session=False,
         artifacts=(artifact,),
     )
-    with queue.told(workspace):
+    with queue.told(os.path.join(workspace, queue.FOLDER)):
         if queue.is_pending(workspace, entry):
             return False
     queue.put(workspace, entry)

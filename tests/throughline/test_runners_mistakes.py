@@ -195,3 +195,28 @@ def test_a_program_reads_what_was_done_as_json(workspace):
     }
     drain = workspace.run("consolidate", "--drain-only", *options)
     assert json.loads(drain.out) == {"drained": 0, "known": 0, "failed": 0}
+
+
+def test_with_a_queue_that_is_none_an_answer_stands_and_the_doctor_names_the_place(workspace):
+    capture_job(workspace, JOB)
+    workspace.drain()
+    os.rename(workspace.folder / "queue", workspace.folder / "elsewhere")
+    (workspace.folder / "queue").touch()
+    asked = ask(workspace, "mm_search", query="nowhere to be found")
+    assert (asked.code, "No memories found" in asked.out) == (0, True)
+    found = doctor(workspace, "--agent", "support-bt")
+    assert (found.code, "cannot be read: Not a directory" in found.out) == (1, True)
+    refused = capture_job(workspace, JOB, session="two")
+    assert f"{workspace.path}/queue: Not a directory; nothing was queued." in refused.err
+    forget = ("forget", "--agent", AGENT, "--session-id", "job", "--yes")
+    done = workspace.run(*forget, "--config-dir", workspace.path)
+    assert (done.code, "; what waits there is not forgotten." in done.err) == (1, True)
+
+
+def test_the_doctor_names_what_this_user_cannot_write(workspace, monkeypatch):
+    capture_job(workspace, JOB)
+    queue = os.path.join(workspace.path, "queue")
+    monkeypatch.setattr(os, "access", lambda place, _mode: place != queue)
+    told = examination.findings(workspace.settings, AGENT, NOW)
+    named = [(one.severity, one.what) for one in told if one.name == "read-only"]
+    assert named == [("error", f"{queue} cannot be written")]
