@@ -1,5 +1,6 @@
 """The smallest thing that the record store can hold, saved and read back."""
 
+import json
 import os
 from pathlib import Path
 
@@ -18,7 +19,7 @@ def save(database: Database, number: int, *, size: int = 10) -> None:
     with database.writing() as db:
         db.run(
             "INSERT INTO receipts SELECT owner_id, :key, 'done', x'00', :receipt, 0 FROM owners",
-            {"key": b"%d" % number, "receipt": "r" * size},
+            {"key": b"%d" % number, "receipt": json.dumps("r" * size)},
         )
 
 
