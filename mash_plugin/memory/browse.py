@@ -213,8 +213,7 @@ def _fits(group: Group, filters: Filters, without: str = "") -> bool:
             return False
     if without != "stale" and filters.is_stale and not group.stale:
         return False
-    scope = Scope(group.scope_kind, group.scope_value)
-    return without == "scope" or filters.scope in (None, scope)
+    return without == "scope" or filters.scope in (None, group.scope)
 
 
 def _counts(groups: list[Group], filters: Filters) -> Json:
@@ -231,7 +230,7 @@ def _counts(groups: list[Group], filters: Filters) -> Json:
     scopes: Counter[Scope] = Counter()
     for group in groups:
         if _fits(group, filters, "scope"):
-            scopes[Scope(group.scope_kind, group.scope_value)] += group.records
+            scopes[group.scope] += group.records
     told["scopes"] = [
         {"scope": scope.as_json(), "count": count} for scope, count in scopes.most_common()
     ][:200]
@@ -239,4 +238,4 @@ def _counts(groups: list[Group], filters: Filters) -> Json:
 
 
 def _is_shown(denied: Denied, group: Group) -> bool:
-    return not denied.has_scope(group.scope_kind, group.scope_value)
+    return not denied.has_scope(*group.scope)

@@ -51,6 +51,11 @@ class Group(NamedTuple):
     rows: str | None = None
     """Which these are, with commas between; only under words or conflicts."""
 
+    @property
+    def scope(self) -> Scope:
+        """Where they hold."""
+        return Scope(self.scope_kind, self.scope_value)
+
 
 def page(
     db: Connection,

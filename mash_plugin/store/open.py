@@ -11,8 +11,8 @@ The chat index can be built again from transcripts: a damaged one is set aside a
 
 import os
 import threading
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 
 import apsw
 
@@ -36,16 +36,8 @@ def open_store(paths: Paths, now: int) -> Database:
     Raises StoreBusy when another process serves it, UpgradeNeeded for a newer schema,
     StoreDamaged when neither the file nor a backup can be served.
     """
-    with translated_files(paths.store):
-        make_private_folder(paths.data)
-    mark = take_mark(paths.store)
-    try:
-        with translated_files(paths.store):
-            database = _store_or_backup(paths, mark, now)
-    except BaseException:
-        if mark:
-            mark.release(is_clean=not mark.was_left)
-        raise
+    with _marked(paths.store, paths.data) as mark:
+        database = _store_or_backup(paths, mark, now)
     if database.is_unchecked and not database.problem:
         check_in_background(database)
     return database
@@ -53,16 +45,8 @@ def open_store(paths: Paths, now: int) -> Database:
 
 def open_chats(paths: Paths) -> Database:
     """The chat index; a damaged one is kept under another name and begun anew."""
-    with translated_files(paths.chats):
-        make_private_folder(paths.data)
-    mark = take_mark(paths.chats)
-    try:
-        with translated_files(paths.chats):
-            database = _chats_or_new(paths.chats, mark)
-    except BaseException:
-        if mark:
-            mark.release(is_clean=not mark.was_left)
-        raise
+    with _marked(paths.chats, paths.data) as mark:
+        database = _chats_or_new(paths.chats, mark)
     database.is_unchecked = False  # only a fault that was met asks for a check of so large a file
     return database
 
@@ -132,6 +116,21 @@ def check_whole(path: str, on_open: Callable[[apsw.Connection], None] = lambda _
             raw.close()
     if problem:
         raise StoreDamaged(f"{path} is damaged: {problem}. Run `mash doctor`.")
+
+
+@contextmanager
+def _marked(path: str, data: str) -> Iterator[Mark | None]:
+    """The mark of a database that is opened within; it is given back where that fails."""
+    with translated_files(path):
+        make_private_folder(data)
+    mark = take_mark(path)
+    try:
+        with translated_files(path):
+            yield mark
+    except BaseException:
+        if mark:
+            mark.release(is_clean=not mark.was_left)
+        raise
 
 
 def _store_or_backup(paths: Paths, mark: Mark | None, now: int) -> Database:
