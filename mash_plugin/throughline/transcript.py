@@ -66,7 +66,7 @@ def fault_of(line: bytes) -> str:
     try:
         line.decode("utf-8")
     except UnicodeDecodeError:
-        return "is not UTF-8"
+        return "is not UTF-8 (`iconv -f GBK -t UTF-8`, for example, converts it)"
     parsed = _parsed(line)
     if not isinstance(parsed, dict):
         return "is no JSON object"

@@ -166,7 +166,7 @@ def test_lines_that_are_no_messages_are_counted_and_passed_over(workspace):
         (b'{"role": "assistant", "content": 3}', "has a `content` that is no text"),
         (b'{"role": 3, "content": "Decided"}', "has a `role` that is no name"),
         (b"[", "is no JSON object"),
-        ("决定".encode("gbk"), "is not UTF-8"),
+        ("决定".encode("gbk"), "is not UTF-8 (`iconv -f GBK -t UTF-8`, for example, converts it)"),
     ],
 )
 def test_a_transcript_of_which_no_line_can_be_used_is_told_with_its_first_fault(

@@ -42,7 +42,7 @@ ELSEWHERE = {
     "test_a_systemd_service_is_sound_and_its_last_command_captures",
     "meaning-memory setup-postgres ": "tests/throughline/test_postgres.py::"
     "test_setup_can_be_run_again_and_keeps_the_password",
-    "meaning-memory consolidate --agent-id deskbot --file-to-postgres": "tests/throughline/"
+    "MM_BACKEND=postgres meaning-memory consolidate ": "tests/throughline/"
     "test_moving.py::test_everything_is_moved_as_it_was_and_once",
 }
 """Blocks that need a server, an agent, a terminal or other programs: who runs them."""
