@@ -10,6 +10,7 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from tests.support import warm_starts
 from tests.support.homes import Home
 
 INTERRUPT = "\x03"
@@ -28,15 +29,7 @@ def at_terminal(
     INTERRUPT is what the terminal makes of ^C: a signal to all of its programs.
     """
     ours, theirs = pty.openpty()
-    process = subprocess.Popen(
-        command,
-        env=environment,
-        cwd=folder,
-        stdin=theirs,
-        stdout=theirs,
-        stderr=theirs,
-        preexec_fn=lambda: _take_terminal(theirs),
-    )
+    process = _start(command, environment, folder, theirs)
     os.close(theirs)
     shown, asked, typed, left = b"", 0, 0, list(answers)
     deadline = time.monotonic() + LIMIT_S
@@ -56,6 +49,39 @@ def at_terminal(
             os.write(ours, left.pop(0).encode())
     os.close(ours)
     return process.wait(10), shown.decode()
+
+
+def _start(
+    command: Sequence[str], environment: Mapping[str, str], folder: Path, terminal: int
+) -> "warm_starts.Started | subprocess.Popen[bytes]":
+    words, given = _given_by_env(command, environment)
+    if words[0] == "mash" and warm_starts.can_run(given):
+        return warm_starts.start_on(terminal, words[1:], folder, given)
+    return subprocess.Popen(
+        command,
+        env=environment,
+        cwd=folder,
+        stdin=terminal,
+        stdout=terminal,
+        stderr=terminal,
+        preexec_fn=lambda: _take_terminal(terminal),
+    )
+
+
+def _given_by_env(
+    command: Sequence[str], environment: Mapping[str, str]
+) -> tuple[list[str], dict[str, str]]:
+    """The command that `env` starts, and the environment that it gives it."""
+    words, given = list(command), dict(environment)
+    if words[0] == "env":
+        del words[0]
+        while words[0] == "-u":
+            given.pop(words[1], None)
+            del words[:2]
+        while "=" in words[0]:
+            name, _, value = words.pop(0).partition("=")
+            given[name] = value
+    return words, given
 
 
 def _take_terminal(terminal: int) -> None:

@@ -4,6 +4,7 @@ That takes a fifth of a start's time. Each command is a process all the same, wi
 a folder and streams of its own; a test of the start itself runs the program by its name.
 """
 
+import fcntl
 import gc
 import importlib
 import json
@@ -16,9 +17,10 @@ import socket
 import subprocess
 import sys
 import tempfile
+import termios
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
@@ -46,53 +48,74 @@ def can_run(environment: Mapping[str, str]) -> bool:
     return special == {"LANG": LANG}
 
 
+class Started:
+    """A command that runs."""
+
+    def __init__(self, request: dict[str, Any], streams: Sequence[int]) -> None:
+        asked = socket.socket(socket.AF_UNIX)
+        asked.connect(_starter())
+        socket.send_fds(asked, [b"\n"], streams)
+        asked.sendall(json.dumps(request).encode())
+        asked.shutdown(socket.SHUT_WR)
+        self._asked, self._replies = asked, asked.makefile()
+        self.pid = int(self._replies.readline())
+
+    def wait(self, timeout_s: float) -> int:
+        """The exit code as `subprocess` has it: the negative signal where one ended the command.
+
+        Raises subprocess.TimeoutExpired, and kills it then.
+        """
+        self._asked.settimeout(timeout_s)
+        try:
+            return os.waitstatus_to_exitcode(int(self._replies.readline()))
+        except TimeoutError:
+            os.kill(self.pid, signal.SIGKILL)
+            raise subprocess.TimeoutExpired("mash", timeout_s) from None
+        finally:
+            self._replies.close()
+            self._asked.close()
+
+
 def run(
-    arguments: tuple[str, ...],
+    arguments: Sequence[str],
     cwd: Path,
     environment: Mapping[str, str],
     stdin: bytes,
     timeout_s: float,
     program: str = "mash",
 ) -> Ended:
-    """Run one command to its end. Raises subprocess.TimeoutExpired, and kills it then."""
-    request = {
-        "program": program,
-        "arguments": arguments,
-        "cwd": str(cwd),
-        "environment": dict(environment),
-    }
+    """Run one command to its end, or raise subprocess.TimeoutExpired."""
+    request = _request(program, arguments, cwd, environment)
     with (
         tempfile.TemporaryFile() as given,
         tempfile.TemporaryFile() as out,
         tempfile.TemporaryFile() as err,
-        socket.socket(socket.AF_UNIX) as asked,
     ):
         given.write(stdin)
         given.seek(0)
-        asked.connect(_starter())
-        streams = [given.fileno(), out.fileno(), err.fileno()]
-        socket.send_fds(asked, [b"\n"], streams)
-        asked.sendall(json.dumps(request).encode())
-        asked.shutdown(socket.SHUT_WR)
-        code = _code_of(asked, timeout_s)
+        started = Started(request, [given.fileno(), out.fileno(), err.fileno()])
+        code = started.wait(timeout_s)
         return Ended(code, *(_text_of(file) for file in (out, err)))
+
+
+def start_on(
+    terminal: int, arguments: Sequence[str], cwd: Path, environment: Mapping[str, str]
+) -> Started:
+    """Start `mash` with a terminal of its own, as a shell does."""
+    request = _request("mash", arguments, cwd, environment) | {"has_terminal": True}
+    return Started(request, [terminal] * 3)
+
+
+def _request(
+    program: str, arguments: Sequence[str], cwd: Path, environment: Mapping[str, str]
+) -> dict[str, Any]:
+    where = {"cwd": str(cwd), "environment": dict(environment), "has_terminal": False}
+    return {"program": program, "arguments": list(arguments), **where}
 
 
 def _text_of(file: Any) -> str:
     file.seek(0)
     return str(file.read().decode())
-
-
-def _code_of(asked: socket.socket, timeout_s: float) -> int:
-    """The exit code as `subprocess` has it: the negative signal where one ended the command."""
-    replies = asked.makefile()
-    process = int(replies.readline())
-    asked.settimeout(timeout_s)
-    try:
-        return os.waitstatus_to_exitcode(int(replies.readline()))
-    except TimeoutError:
-        os.kill(process, signal.SIGKILL)
-        raise subprocess.TimeoutExpired("mash", timeout_s) from None
 
 
 @cache
@@ -156,6 +179,12 @@ def _become(request: dict[str, Any], streams: list[int]) -> NoReturn:
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
         os.close(stream)
+    if request["has_terminal"]:
+        os.setsid()
+        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+    sys.stdin = os.fdopen(0, encoding="utf-8", closefd=False)
+    sys.stdout = os.fdopen(1, "w", encoding="utf-8", closefd=False)  # by lines on a terminal
+    sys.stderr = os.fdopen(2, "w", 1, encoding="utf-8", errors="backslashreplace", closefd=False)
     os.chdir(request["cwd"])
     os.environ.clear()
     os.environ.update(request["environment"])
