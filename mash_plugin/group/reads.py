@@ -179,7 +179,7 @@ def _listed(
     call: Call, found: Found, row: Row, denied: Denied, include_inactive: bool
 ) -> Item | None:
     copy = copy_of(found.node_id, row)
-    if copy is None or denied.has_scope(copy.head.scope_kind, copy.head.scope_value):
+    if copy is None or denied.has_record(copy.head):
         return None
     if status_of_head(copy.head, call.now) != "current" and not include_inactive:
         return None
