@@ -20,6 +20,7 @@ from mash_plugin.memory.scopes import scope_of
 from mash_plugin.records.budget import PAGE_BYTES, size_of
 from mash_plugin.records.model import LIVE_STATES, RETIRED_STATES, Scope
 from mash_plugin.store.queries import load
+from mash_plugin.store.records import scope_key
 
 if TYPE_CHECKING:
     from mash_plugin.group.database import GroupDatabase
@@ -142,8 +143,7 @@ def key_of(request: Mapping[str, Any]) -> dict[str, Any]:
         "kinds": [kind for kind, _, _ in wanted],
         "states": [state for _, state, _ in wanted],
         "reviews": [review for _, _, review in wanted],
-        "scope_kind": scope.kind if scope else None,
-        "scope_value": scope.value if scope else None,
+        **scope_key(scope),
         "chat": request.get("chat"),
     }
 

@@ -14,7 +14,7 @@ from mash_plugin.records.model import (
     decider_of,
 )
 from mash_plugin.store.queries import load
-from mash_plugin.store.records import Head
+from mash_plugin.store.records import Head, scope_key
 from mash_plugin.store.sqlite import Connection, Row
 
 _SQL = load("browse")
@@ -81,8 +81,7 @@ def page(
             "state": filters.state,
             "review": filters.review,
             "decided_by": filters.decided_by,
-            "scope_kind": scope.kind if scope else None,
-            "scope_value": scope.value if scope else None,
+            **scope_key(scope),
             "stale": filters.is_stale,
             "count": count,
         },

@@ -99,6 +99,12 @@ def place_key(owner: str, scope: Scope) -> dict[str, str]:
     return {"owner_id": owner, "scope_kind": scope.kind, "scope_value": scope.value}
 
 
+def scope_key(scope: Scope | None) -> dict[str, str | None]:
+    """The same for a filter: without a scope it lets the rows of every one through."""
+    kind, value = scope or (None, None)
+    return {"scope_kind": kind, "scope_value": value}
+
+
 def owner_and_version(db: Connection) -> tuple[str, int]:
     """The local owner, and a number that grows with every change of records and links."""
     row = db.one(_SQL.owner_and_version)
@@ -157,8 +163,7 @@ def list_heads(
 ) -> list[Head]:
     """One page of heads, newest first, under optional filters."""
     filters = {
-        "scope_kind": scope.kind if scope else None,
-        "scope_value": scope.value if scope else None,
+        **scope_key(scope),
         "kind": kind,
         "state": state,
         "review": review,
