@@ -16,7 +16,13 @@ from tests.support.installed import Installed
 from tests.support.processes import end_processes_of, processes_of
 from tests.support.tmux import Terminal
 from tests.support.trust_hooks import trust_hooks
-from tests.support.wheels import checkout_before, copy_checkout, lend_libraries, wheel_of
+from tests.support.wheels import (
+    checkout_before,
+    copy_checkout,
+    lend_libraries,
+    quick_python,
+    wheel_of,
+)
 
 pytestmark = pytest.mark.slow
 
@@ -72,7 +78,8 @@ def test_installed_used_upgraded_exported_wiped_imported_and_left_without_a_trac
     here, there = home.repository(home.new_name(), clones=2)
     add_to_settings(home)
     before = settings_of(home)
-    mash = Installation(home, lend_libraries(tmp_path / "libraries"))
+    python = quick_python(tmp_path / "python")
+    mash = Installation(home, lend_libraries(tmp_path / "libraries"), python)
 
     done = mash.install(wheel_of(checkout_before(tmp_path / "before"), tmp_path))
     assert done.code == 0, done

@@ -8,7 +8,7 @@ import pytest
 from tests.setup.settled import settle
 from tests.support.homes import Home, person
 from tests.support.kept_home import KeptHome
-from tests.support.wheels import copy_checkout, wheel_of
+from tests.support.wheels import copy_checkout, quick_python, wheel_of
 
 
 @pytest.fixture
@@ -39,3 +39,9 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Built as `scripts/install` builds it, by pip and hatchling."""
     folder = tmp_path_factory.mktemp("wheel")
     return wheel_of(copy_checkout(folder / "checkout"), folder)
+
+
+@pytest.fixture(scope="session")
+def quick(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """An interpreter whose environments borrow their pip."""
+    return quick_python(tmp_path_factory.mktemp("quick") / "python")

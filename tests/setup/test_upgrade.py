@@ -35,12 +35,12 @@ def wheels(tmp_path_factory: pytest.TempPathFactory, wheel: Path) -> dict[str, P
 
 @pytest.fixture(scope="module")
 def installed(
-    wheels: dict[str, Path], tmp_path_factory: pytest.TempPathFactory
+    wheels: dict[str, Path], quick: str, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Installation]:
     """One installation for all: only the last test, which upgrades it, leaves it changed."""
     folder = tmp_path_factory.mktemp("installed")
     home = Home(folder / "person")
-    made = Installation(home, lend_libraries(folder / "libraries"))
+    made = Installation(home, lend_libraries(folder / "libraries"), quick)
     settle(home)
     done = made.install(wheels[VERSIONS[0]])
     assert done.code == 0, done

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from mash_plugin import client, installer
@@ -22,6 +22,7 @@ class Installation:
 
     home: Home
     pip: dict[str, str]
+    python: str = field(default_factory=base_python)
 
     @property
     def data(self) -> Path:
@@ -42,7 +43,7 @@ class Installation:
     def install(self, wheel: Path) -> Finished:
         (self.data / "envs").mkdir(0o700, parents=True, exist_ok=True)
         (self.data / "envs" / OBEYS_TESTS).touch()
-        command = [base_python(), "-I", installer.__file__, str(wheel), "--yes", "--no-index"]
+        command = [self.python, "-I", installer.__file__, str(wheel), "--yes", "--no-index"]
         return self.home.run(*command, env=self._environment())
 
     @contextmanager

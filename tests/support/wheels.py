@@ -1,5 +1,6 @@
 """Wheels of this checkout and of changed ones, and environments that take no minute to build."""
 
+import os
 import shutil
 import subprocess
 import sys
@@ -19,6 +20,33 @@ FILES = ("pyproject.toml", "README.md", "CHANGELOG.md", "LICENSE", ".mcp.json")
 def base_python() -> str:
     """The interpreter outside any virtual environment."""
     return str(getattr(sys, "_base_executable", sys.executable))
+
+
+def quick_python(folder: Path) -> str:
+    """The same interpreter and its library, but environments made with it borrow pip from here.
+
+    To unpack and compile a pip takes each of them longer than mash itself. Where an interpreter
+    cannot be copied, it is the one outside any environment.
+    """
+    base, library = Path(base_python()).resolve(), Path(os.__file__).parent
+    python, lent = folder / "bin" / base.name, folder / "lib" / library.name
+    for made in (python.parent, lent / "ensurepip", folder / "lent"):
+        made.mkdir(parents=True)
+    shutil.copy2(base, python)
+    for path in library.iterdir():
+        if path.name not in ("ensurepip", "site-packages"):
+            (lent / path.name).symlink_to(path)
+    for path in [*_packages().glob("pip"), *_packages().glob("pip-*")]:
+        (folder / "lent" / path.name).symlink_to(path)
+    (lent / "ensurepip/__init__.py").touch()
+    line = f"{folder / 'lent'}\n"
+    (lent / "ensurepip/__main__.py").write_text(
+        "import pathlib, sysconfig\n"
+        f"pathlib.Path(sysconfig.get_path('purelib'), 'pip_of_tests.pth').write_text({line!r})\n"
+    )
+    probe = [python, "-I", "-c", "import ensurepip, venv; print(ensurepip.__file__)"]
+    found = subprocess.run(probe, capture_output=True, text=True, check=False, timeout=60).stdout
+    return str(python) if Path(found.strip()).is_relative_to(folder) else base_python()
 
 
 def copy_checkout(folder: Path) -> Path:
@@ -88,16 +116,21 @@ def lend_libraries(folder: Path) -> dict[str, str]:
     """Pip's settings with which an environment gets the libraries of this one, not copies.
 
     Every library that mash needs is an empty wheel there; one of them leads to those that are
-    installed here, so that nothing is fetched and little is written.
+    installed here, so that nothing is fetched and little is written. They are newer than any.
     """
     folder.mkdir(parents=True)
-    packages = next(path for path in sys.path if path.endswith("site-packages"))
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     for number, requirement in enumerate(project["dependencies"]):
-        name, _, version = requirement.partition(">=")
-        files = {"libraries_of_tests.pth": f"{packages}\n"} if number == 0 else {}
-        _write_stub(folder, name.replace("-", "_"), version.partition(",")[0], files)
+        name, _, bounds = requirement.partition(">=")
+        files = {"libraries_of_tests.pth": f"{_packages()}\n"} if number == 0 else {}
+        above = bounds.partition("<")[2]
+        newest = f"{int(above) - 1}.9999" if above else "9999"
+        _write_stub(folder, name.replace("-", "_"), newest, files)
     return {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(folder)}
+
+
+def _packages() -> Path:
+    return next(Path(path) for path in sys.path if path.endswith("site-packages"))
 
 
 def _write_stub(folder: Path, name: str, version: str, files: dict[str, str]) -> None:
