@@ -15,6 +15,7 @@ from mash_plugin.cli.backfill import parse_since
 from tests.setup.terminals import at_terminal
 from tests.support.backfill_place import BackfillPlace, Json
 from tests.support.polling import eventually
+from tests.support.warm_starts import run_mash
 
 pytestmark = pytest.mark.slow
 
@@ -24,16 +25,24 @@ COMMAND = [sys.executable, "-m", "mash_plugin", "backfill"]
 def mash(
     bench: BackfillPlace, *options: str, answer: str | None = None, **environment: str
 ) -> tuple[int, Json, str]:
-    """Exit code, result and standard error; with an answer it runs in a terminal."""
-    stdin = subprocess.DEVNULL
-    opened: tuple[int, ...] = ()
-    if answer is not None:
-        opened = terminal, stdin = pty.openpty()
-        os.write(terminal, answer.encode())
+    """Exit code, result and standard error; with an answer its standard input is a terminal."""
+    given = bench.place.environment | environment
+    if answer is None:
+        done = run_mash(("backfill", *options), Path.cwd(), given)
+    else:
+        done = _answered([*COMMAND, *options], given, answer)
+    return done.returncode, json.loads(done.stdout or "{}").get("backfill", {}), done.stderr
+
+
+def _answered(
+    command: list[str], environment: dict[str, str], answer: str
+) -> "subprocess.CompletedProcess[str]":
+    terminal, stdin = pty.openpty()
+    os.write(terminal, answer.encode())
     try:
-        done = subprocess.run(
-            [*COMMAND, *options],
-            env=bench.place.environment | environment,
+        return subprocess.run(
+            command,
+            env=environment,
             stdin=stdin,
             capture_output=True,
             text=True,
@@ -41,9 +50,8 @@ def mash(
             check=False,
         )
     finally:
-        for descriptor in opened:
-            os.close(descriptor)
-    return done.returncode, json.loads(done.stdout or "{}").get("backfill", {}), done.stderr
+        os.close(terminal)
+        os.close(stdin)
 
 
 def config(bench: BackfillPlace) -> str:

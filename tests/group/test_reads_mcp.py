@@ -2,7 +2,6 @@
 
 import json
 import subprocess
-import sys
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
@@ -14,6 +13,7 @@ from tests.mcp.test_golden import REPOSITORY, Shop, Tools
 from tests.support.daemons import Place
 from tests.support.groups import Group
 from tests.support.polling import eventually
+from tests.support.warm_starts import run_mash
 
 pytestmark = pytest.mark.slow
 
@@ -47,15 +47,7 @@ class Member(Shop):
         return receipt
 
     def mash(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
-        return subprocess.run(
-            [sys.executable, "-m", "mash_plugin", *arguments],
-            env=self.place.environment,
-            cwd=self.place.root,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=60,
-        )
+        return run_mash(arguments, self.place.root, self.place.environment)
 
 
 class Nodes:

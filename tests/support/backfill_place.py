@@ -1,6 +1,7 @@
 """A home with a daemon, planted chats, and a stand-in for the client that reviews them."""
 
 import json
+import signal
 import subprocess
 import sys
 import time
@@ -22,9 +23,10 @@ from tests.support.daemons import Place
 from tests.support.polling import eventually
 from tests.support.processes import processes_of
 from tests.support.transcripts import ClaudeTranscript
+from tests.support.warm_starts import run_mash
 
 HOUR_MS = 3_600_000
-COMMAND = (sys.executable, "-m", "mash_plugin", "backfill", "--yes", "--json")
+COMMAND = ("backfill", "--yes", "--json")
 FAILPOINTS = (
     *("review_read", "review_prepared", "review_started"),
     *("review_ended", "review_told", "review_counted"),
@@ -103,18 +105,11 @@ class BackfillPlace:
     def cut(self, *, failpoint: str | None = None, after_s: float = 60.0) -> int:
         """Run the command and kill it there, or then; its exit code once no agent goes on."""
         environment = {"MASH_FAILPOINT": f"{failpoint}:kill"} if failpoint else {}
-        process = subprocess.Popen(
-            COMMAND,
-            env=self.place.environment | environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
         try:
-            code = process.wait(after_s)
+            given = self.place.environment | environment
+            code = run_mash(COMMAND, Path.cwd(), given, timeout_s=after_s).returncode
         except subprocess.TimeoutExpired:
-            process.kill()
-            code = process.wait()
+            code = -signal.SIGKILL
         eventually(lambda: not self.agents(), "an agent of a killed run goes on")
         return code
 

@@ -3,7 +3,6 @@
 import os
 import random
 import subprocess
-import sys
 import time
 import uuid
 from collections import Counter
@@ -17,6 +16,7 @@ from tests.support.daemons import Place
 from tests.support.groups import Group, Server
 from tests.support.polling import eventually
 from tests.support.transcripts import ClaudeTranscript, write_repository
+from tests.support.warm_starts import run_mash
 
 SHOP = "github.com/acme/shop"
 MEMBERS = ("anna", "bob", "carla")
@@ -59,16 +59,8 @@ class Member:
 
     def mash(self, *words: str, answer: str = "") -> "subprocess.CompletedProcess[str]":
         """One command of this member, with this standard input."""
-        command = [sys.executable, "-m", "mash_plugin", *words]
-        return subprocess.run(
-            command,
-            env=self.place.environment | self.environment,
-            cwd="/",
-            input=answer,
-            capture_output=True,
-            text=True,
-            timeout=60,
-        )
+        environment = self.place.environment | self.environment
+        return run_mash(words, Path("/"), environment, answer)
 
     def kill(self) -> None:
         """End the daemon at once."""

@@ -98,6 +98,29 @@ def run(
         return Ended(code, *(_text_of(file) for file in (out, err)))
 
 
+def run_mash(
+    arguments: Sequence[str],
+    cwd: Path,
+    environment: Mapping[str, str],
+    stdin: str = "",
+    timeout_s: float = 60,
+) -> "subprocess.CompletedProcess[str]":
+    """What came of the command, as `subprocess` tells it; started where it cannot be forked."""
+    if can_run(environment):
+        ended = run(arguments, cwd, environment, stdin.encode(), timeout_s)
+        return subprocess.CompletedProcess(["mash", *arguments], *ended)
+    return subprocess.run(
+        [sys.executable, "-m", "mash_plugin", *arguments],
+        env=environment,
+        cwd=cwd,
+        input=stdin,
+        capture_output=True,
+        text=True,
+        timeout=timeout_s,
+        check=False,
+    )
+
+
 def start_on(
     terminal: int, arguments: Sequence[str], cwd: Path, environment: Mapping[str, str]
 ) -> Started:
