@@ -21,7 +21,7 @@ from mash_plugin.paths import find_paths
 from tests.setup.terminals import on_a_terminal
 from tests.support.homes import ROOT, Home, clients_folder
 from tests.support.processes import end_processes_of
-from tests.support.wheels import base_python, copy_checkout, set_version
+from tests.support.wheels import base_python, copy_checkout, lend_libraries, set_version
 
 pytestmark = pytest.mark.slow
 
@@ -46,7 +46,9 @@ def run_install(
 
 
 @pytest.mark.spec("R-152")
-def test_a_fresh_home_in_an_odd_place_is_installed_twice_upgraded_and_left(tmp_path: Path) -> None:
+def test_a_fresh_home_in_an_odd_place_is_installed_twice_upgraded_and_left(
+    tmp_path: Path, quick: str
+) -> None:
     home = Home(tmp_path / "mön home", "http://127.0.0.1:9", "http://127.0.0.1:9")
     checkout = copy_checkout(tmp_path / "mön répertoire" / "clone")
     link = home.mash_home / "bin/mash"
@@ -76,8 +78,13 @@ def test_a_fresh_home_in_an_odd_place_is_installed_twice_upgraded_and_left(tmp_p
         assert "built already" in done.stdout
         assert f"{link.parent} is not on PATH" not in done.stdout
         set_version(checkout, "9.9.9")
-        # Not compiled, which pip spells "0": another environment would tell nothing new by it.
-        done = run_install(checkout, home, "--no-agents", "--no-index", PIP_NO_COMPILE="0")
+        # With a pip and libraries that are lent: to fetch them once more would tell nothing new.
+        lent = lend_libraries(tmp_path / "libraries")["PIP_FIND_LINKS"]
+        others = {
+            "PYTHON": quick,
+            "PIP_FIND_LINKS": f"{os.environ.get('PIP_FIND_LINKS', '')} {lent}",
+        }
+        done = run_install(checkout, home, "--no-agents", "--no-index", **others)
         assert done.returncode == 0, done.stdout + done.stderr
         second = (data / "current").resolve()
         assert second != first
@@ -85,7 +92,7 @@ def test_a_fresh_home_in_an_odd_place_is_installed_twice_upgraded_and_left(tmp_p
         assert (data / "marketplace/mash/hooks/hooks.json").read_text() == hooks
         assert home.run(str(link), "--version").out == "mash, version 9.9.9\n"
         home.run(str(link), "daemon", "stop")
-        run_install(checkout, home, "--no-agents", "--no-index")
+        run_install(checkout, home, "--no-agents", "--no-index", **others)
         assert not first.exists()
         done_too = home.run(str(link), "uninstall", "--yes", "--data")
         assert done_too.code == 0, done_too
@@ -278,9 +285,7 @@ def test_a_passing_home_is_never_pinned_for_the_account(
     places = installer.find_places(os.environ)
     assert places.data == account / ".local/share/mash"
     assert places.commands == tmp_path / "passing/.local/bin"
-    assert "memory is kept once for your account" in installer.plan(
-        places, dict(os.environ), has_agents=True
-    )
+    assert "memory is kept once for your account" in installer.plan(places, dict(os.environ), [])
 
 
 def test_only_a_named_place_inside_a_work_tree_is_refused(
@@ -510,8 +515,12 @@ ERROR: No matching distribution found for hatchling
 
 
 def test_a_build_that_fails_says_why_and_leaves_no_half_environment(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    quick: str,
 ) -> None:
+    monkeypatch.setattr(sys, "executable", quick)
     (tmp_path / "broken").mkdir()  # nothing that pip could install
     with pytest.raises(SystemExit):
         environments.build(tmp_path / "envs/1", tmp_path / "broken", {"PATH": SYSTEM_PATH})
