@@ -43,7 +43,7 @@ def test_without_a_terminal_nothing_is_done_and_the_advice_is_one_line(told: Hom
         ["forget-record", made],
         ["undo", made],
     ):
-        done = told.run("mash", *command, stdin="y\n")
+        done = told.mash(*command, stdin="y\n")
         assert (done.code, done.out) == (2, ""), command
         (line,) = done.err.splitlines()
         assert "in a terminal of your own" in line

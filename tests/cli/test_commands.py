@@ -152,7 +152,7 @@ def test_call_refuses_what_is_no_json_object(home: Home, arguments: str) -> None
 
 def test_call_reads_large_requests_from_standard_input(home: Home) -> None:
     request = json.dumps({"query": "用户 " * 100})
-    done = home.run("mash", "call", "search_chats", "-", stdin=request)
+    done = home.mash("call", "search_chats", "-", stdin=request)
     assert done.code == 0
     assert json.loads(done.out)["hits"] == []
     done = home.run(
@@ -199,7 +199,7 @@ def test_closed_streams_are_no_failure() -> None:
 
 def test_status_says_nothing_of_reviewing_an_agent_that_is_not_there(fresh: Home) -> None:
     path = f"{Path(sys.executable).parent}:/usr/bin:/bin"
-    done = fresh.run("mash", "status", env={"PATH": path})
+    done = fresh.mash("status", env={"PATH": path})
     assert "Codex: its command is not on PATH" in done.out.splitlines()
     assert "mash backup" in done.out
 
@@ -207,7 +207,7 @@ def test_status_says_nothing_of_reviewing_an_agent_that_is_not_there(fresh: Home
 def test_status_tells_people_what_works_and_what_is_off(fresh: Home) -> None:
     fresh.mash_home.mkdir()
     (fresh.mash_home / "config.toml").write_text("[records]\ncapture = false\n")
-    done = fresh.run("mash", "status", env={"MASH_FILE_RECALL": "No"})
+    done = fresh.mash("status", env={"MASH_FILE_RECALL": "No"})
     assert done.code == 0
     lines = done.out.splitlines()
     assert lines[0].startswith("Daemon: running (process ")
@@ -247,7 +247,7 @@ def test_a_home_inside_a_git_work_tree_is_refused_by_every_command(fresh: Home) 
     fresh.run("git", "init", "--quiet", str(fresh.root / "clone"))
     place = {"MASH_HOME": str(fresh.root / "clone/mash")}
     for arguments in (["init", "--yes"], ["status"], ["search", "x"], ["uninstall", "--yes"]):
-        done = fresh.run("mash", *arguments, env=place)
+        done = fresh.mash(*arguments, env=place)
         assert done.code == 1, arguments
         assert "git work tree" in done.err
         assert len(done.err.splitlines()) == 1

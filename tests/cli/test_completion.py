@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from mash_plugin.cli.main import COMMANDS
+from tests.support.warm_starts import run_mash
 
 SHELLS = ("bash", "zsh", "fish")
 PLACES = {
@@ -35,9 +36,12 @@ class Person:
         return {"PATH": path, "LANG": "C.UTF-8", "TERM": "xterm", **own}
 
     def run(self, *command: str, of: str = "/bin/bash") -> subprocess.CompletedProcess[str]:
+        environment = self.environment | {"SHELL": of}
+        if command[0] == "mash":
+            return run_mash(command[1:], self.home, environment)
         return subprocess.run(
             command,
-            env=self.environment | {"SHELL": of},
+            env=environment,
             cwd=self.home,
             stdin=subprocess.DEVNULL,
             capture_output=True,

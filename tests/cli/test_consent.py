@@ -42,7 +42,7 @@ def test_no_agent_forgets_for_good_in_its_session_even_with_yes(home: Home, vari
         ["forget", "claude-code-0f8fad5b", "--yes"],
         ["uninstall", "--data", "--yes"],
     ):
-        done = home.run("mash", *command, env={variable: "1"})
+        done = home.mash(*command, env={variable: "1"})
         assert (done.code, done.out) == (2, ""), command
         assert f"this is an agent's session ({variable} is set)" in done.err
     assert home.mash("status").code == 0
@@ -50,6 +50,6 @@ def test_no_agent_forgets_for_good_in_its_session_even_with_yes(home: Home, vari
 
 def test_an_agent_may_look_at_what_would_go(home: Home) -> None:
     for command in (["forget-project", ".", "--dry-run"], ["uninstall", "--data", "--dry-run"]):
-        done = home.run("mash", *command, env={"CLAUDECODE": "1"})
+        done = home.mash(*command, env={"CLAUDECODE": "1"})
         assert "agent's session" not in done.err
         assert done.code != 2

@@ -56,7 +56,7 @@ def test_a_folder_that_got_a_remote_gives_its_records_to_every_clone(fresh: Home
         assert f"1 record of {shop}, saved before it had a remote" in told, command
         assert f"mash rebind {shop}" in told
     line = ["mash", "rebind", str(shop)]
-    done = fresh.run(*line, "--yes", env={"CLAUDE_CODE_SESSION_ID": "s-1"})
+    done = fresh.mash(*line[1:], "--yes", env={"CLAUDE_CODE_SESSION_ID": "s-1"})
     assert (done.code, "an agent's session" in " ".join(done.err.split())) == (2, True)
     code, shown = at_terminal(line, fresh.environment, fresh.home, ["y\n"])
     assert code == 0, shown

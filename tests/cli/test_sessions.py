@@ -194,13 +194,13 @@ def test_an_agents_shell_names_its_session_and_off_ends_the_pause(home: Home, sh
     for session in ("q-1", "q-2"):
         wish(home, shop, session)
     own = {"CLAUDE_CODE_SESSION_ID": "q-1"}
-    assert "session q-1" in home.run("mash", "pause", env=own).out
+    assert "session q-1" in home.mash("pause", env=own).out
     assert wish(home, shop, "q-1") == ""
     assert home.mash("daemon", "restart").code == 0
     assert wish(home, shop, "q-1") == ""
-    assert home.run("mash", "pause", "--off", env=own).out == "No longer paused: session q-1.\n"
+    assert home.mash("pause", "--off", env=own).out == "No longer paused: session q-1.\n"
     assert heard(home, shop, "q-1")
-    assert home.run("mash", "pause", "--off", env=own).out.startswith("Nothing is paused here.")
+    assert home.mash("pause", "--off", env=own).out.startswith("Nothing is paused here.")
 
 
 def test_the_newest_session_is_named_so_wherever_it_ran(home: Home, shop: Path) -> None:

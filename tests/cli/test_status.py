@@ -129,9 +129,9 @@ def test_status_and_doctor_say_the_same_of_settings_that_cannot_be_read(
     lines_of(fresh, folder)
     config.write_text("[projects\n")
     for used, off in (("the settings of before are still used", True), ("the defaults", False)):
-        done = fresh.run("mash", "status", cwd=folder)
+        done = fresh.mash("status", cwd=folder)
         assert done.code == 1
-        doctor = fresh.run("mash", "doctor", "--category", "settings", cwd=folder)
+        doctor = fresh.mash("doctor", "--category", "settings", cwd=folder)
         assert used in done.out
         assert used in " ".join(doctor.out.split())
         assert (f"Switched off in {folder}: everything" in done.out) is off

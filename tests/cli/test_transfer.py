@@ -117,7 +117,7 @@ def test_what_stays_another_owners_is_named_so_everywhere(told: Home, machine: H
     (clone,) = machine.repository("shop")
     explained = machine.mash("recall", "--explain", cwd=clone)
     assert "another owner's: it came with an import" in " ".join(explained.out.split())
-    line = machine.run("mash", "statusline", stdin=json.dumps({"cwd": str(clone)}))
+    line = machine.mash("statusline", stdin=json.dumps({"cwd": str(clone)}))
     assert line.out.startswith("mash: 0 records and 1 of another owner")
 
 
@@ -173,7 +173,7 @@ def test_no_agent_replaces_the_whole_memory(told: Home, machine: Home) -> None:
         ("CLAUDECODE", ("import", file, "--keep-identity", "--yes")),
         ("CODEX_THREAD_ID", ("restore", str(backup), "--yes")),
     ):
-        refused = machine.run("mash", *words, env={variable: "1"})
+        refused = machine.mash(*words, env={variable: "1"})
         assert (refused.code, refused.out) == (2, "")
         assert f"this is an agent's session ({variable} is set)" in refused.err
     for words in (("import", file, "--as-mine"), ("restore", str(backup))):
