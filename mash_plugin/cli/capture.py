@@ -122,7 +122,7 @@ def agent_option(
     "--plain",
     metavar="FILE",
     help="A log without roles: stored is that it ran and how many lines it has, none of its text;"
-    " nothing of an empty one. - as above.",
+    " - as above.",
 )
 @click.option(
     "--verbose",

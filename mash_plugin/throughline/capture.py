@@ -24,10 +24,7 @@ if TYPE_CHECKING:
 
 
 GOES_ON = "chat"
-EMPTY_LOG = (
-    "The log is empty; nothing was queued. That a job ran which prints nothing is told by one JSON"
-    " line of the role assistant (--transcript -)."
-)
+EMPTY_LOG = "The log is empty; what is kept is that the job ran."
 
 
 class Captured(NamedTuple):
@@ -140,14 +137,14 @@ def _details(session: "Session") -> Iterator[str]:
 def capture_log(
     source: Source, file: BinaryIO, workspace: str, now: int, backend: str = "file"
 ) -> Captured:
-    """Capture a plain log: its summary alone; one without a line queues nothing.
+    """Capture a plain log: its summary alone, also of an empty one, for the job ran (R-198).
 
     Raises InvalidArgument for what is no text.
     """
     from mash_plugin.throughline.transcript import count_lines
 
     lines = count_lines(file)
-    artifacts = [log_summary(source, lines)] if lines else []
+    artifacts = [log_summary(source, lines)]
     queued, known, replaces = _queue(source, artifacts, workspace, now, backend)
     remark = "" if lines else EMPTY_LOG
     return Captured(source, queued, known, 0, 0, replaces=replaces, remark=remark)

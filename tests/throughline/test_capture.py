@@ -91,19 +91,21 @@ def test_a_plain_log_gives_its_summary_alone(workspace):
 
 
 @pytest.mark.spec("R-198")
-def test_nothing_is_stored_of_an_empty_log_or_transcript_nor_of_a_binary_file(workspace):
+def test_an_empty_log_tells_that_the_job_ran_and_an_empty_transcript_or_binary_file_nothing(
+    workspace,
+):
     empty = workspace.write("", "empty")
     assert workspace.capture(empty).out == result_line(0)
     options = ("--agent", AGENT, "--session-id", "s", "--channel", "c", "--source-kind", "cron")
     command = ("capture-session", *options, "--config-dir", workspace.path, "--plain")
-    done = workspace.run(*command, empty)
-    assert (done.code, done.out) == (0, result_line(0, session="s"))
-    assert "The log is empty; nothing was queued." in done.err
-    assert workspace.run(*command, empty, "--quiet") == Result(0, "", "")  # cron mails what is said
     binary = workspace.run(*command, workspace.write(b"\x7fELF\0\n\n", "binary"), "--quiet")
     assert (binary.code, binary.out) == (1, "")
     assert "The log is no text" in binary.err
     assert workspace.queued == []
+    assert workspace.run(*command, empty, "--quiet") == Result(0, "", "")  # cron mails what is said
+    assert "plain log of 0 lines" in artifacts(workspace)["summary"]["text"]
+    again = workspace.run(*command, empty)
+    assert (again.code, again.err) == (0, "The log is empty; what is kept is that the job ran.\n")
 
 
 @pytest.mark.spec("R-189")
