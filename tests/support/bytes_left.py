@@ -26,8 +26,7 @@ def files_with(folder: Path, words: Iterable[str]) -> list[str]:
     found = []
     for path in sorted(folder.rglob("*")):
         if path.is_file():
-            content = path.read_bytes().lower()
-            cores = _cores(content) | _cores(content.replace(b"\0", b""))
+            cores = _cores(path.read_bytes().translate(None, b"\0").lower())
             found += [f"{path}: {wanted[core]}" for core in wanted.keys() & cores]
     return found
 
