@@ -136,8 +136,7 @@ def test_a_long_life_of_codex_is_told_everything_once(
     home.move_clock(14)
     assert talk.say("Too soon for it") == known
     home.move_clock(2)
-    talk.terminal.type(f"/review {LASTING}")
-    talk.terminal.wait_for("Code review finished")
+    talk.review(LASTING)
     assert told(model.bodies[-1]) == {}
     assert talk.say("Later on") == known | {"sweep": 1}
     assert talk.say("And then") == known | {"sweep": 1}
@@ -214,7 +213,7 @@ def work(
         home.codex_exec(LASTING, clone)
         home.move_clock(16)
         home.run("codex", "exec", "resume", "--last", "Later on", cwd=clone)
-        written = max((home.codex / "sessions").rglob("*.jsonl"), key=lambda file: file.name)
+        written = newest_of_codex(home)
     else:
         model = person.anthropic
         session = str(uuid.uuid4())
@@ -225,6 +224,17 @@ def work(
         (written,) = (home.claude / "projects").rglob(f"{session}.jsonl")
     requests, model.bodies = model.bodies, []
     return turns(written), requests
+
+
+def newest_of_codex(home: Home) -> Path:
+    """The transcript of the session that was begun last."""
+    return max((home.codex / "sessions").rglob("*.jsonl"), key=lambda file: file.name)
+
+
+def has_ended(transcript: Path) -> bool:
+    """Whether Codex has done with the last turn, whose reply it shows before."""
+    text = transcript.read_text()
+    return text.count('"task_started"') == text.count('"task_complete"') > 0
 
 
 def turns(transcript: Path) -> list[tuple[str, str]]:

@@ -16,8 +16,8 @@ from tests.support.fake_anthropic import FakeAnthropic
 from tests.support.fake_openai import FakeOpenAI
 from tests.support.homes import Home
 from tests.support.installed import Installed
+from tests.support.kept_home import KeptHome
 from tests.support.model_server import Body
-from tests.support.processes import end_processes_of
 from tests.support.saved import SHOP, WORDS, record
 from tests.support.saving import CLAUDE_RECORD, FIND_RECORD, LOAD_RECORD
 
@@ -32,19 +32,30 @@ FORGET = {
 }
 
 
-@pytest.fixture
-def unasked(tmp_path: Path) -> Iterator[Installed]:
-    """A person who took the rule when it was offered."""
+@pytest.fixture(scope="module")
+def unasked_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[KeptHome, Installed]]:
     anthropic, openai = FakeAnthropic(), FakeOpenAI()
-    home = Home(tmp_path / "person", anthropic.url, openai.url)
-    try:
+
+    def prepare(home: Home) -> None:
         done = home.mash("init", "--yes", "--no-index", "--allow-saving")
         assert done.code == 0, done
-        yield Installed(home, anthropic, openai, done.out, {})
-    finally:
-        end_processes_of(home.root)
-        anthropic.stop()
-        openai.stop()
+
+    kept = KeptHome(tmp_path_factory.mktemp("unasked"), prepare, anthropic.url, openai.url)
+    yield kept, Installed(kept.home, anthropic, openai, "", {})
+    kept.end()
+    anthropic.stop()
+    openai.stop()
+
+
+@pytest.fixture
+def unasked(unasked_once: tuple[KeptHome, Installed]) -> Installed:
+    """A person who took the rule when it was offered."""
+    kept, person = unasked_once
+    kept.bring_back()
+    for model in (person.anthropic, person.openai):
+        model.rules.clear()
+        model.bodies.clear()
+    return person
 
 
 def test_claude_code_lists_every_tool_under_the_name_of_the_notes_and_loads_none(

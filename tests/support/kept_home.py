@@ -15,8 +15,8 @@ from tests.support.processes import end_processes_of
 class KeptHome:
     """One home, and what it was when it had been prepared."""
 
-    def __init__(self, folder: Path, prepare: Callable[[Home], object]) -> None:
-        self.home = home = Home(folder / "person")
+    def __init__(self, folder: Path, prepare: Callable[[Home], object], *models: str) -> None:
+        self.home = home = Home(folder / "person", *models)
         prepare(home)
         if home.mash_home.exists():
             home.mash("daemon", "stop")
