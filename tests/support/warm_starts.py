@@ -51,14 +51,20 @@ def can_run(environment: Mapping[str, str]) -> bool:
 class Started:
     """A command that runs."""
 
-    def __init__(self, request: dict[str, Any], streams: Sequence[int]) -> None:
+    def __init__(
+        self, request: dict[str, Any], streams: Sequence[int], modules: Sequence[str] = ()
+    ) -> None:
         asked = socket.socket(socket.AF_UNIX)
-        asked.connect(_starter())
+        asked.connect(_starter(*modules))
         socket.send_fds(asked, [b"\n"], streams)
         asked.sendall(json.dumps(request).encode())
         asked.shutdown(socket.SHUT_WR)
         self._asked, self._replies = asked, asked.makefile()
         self.pid = int(self._replies.readline())
+
+    def has_ended(self) -> bool:
+        """Whether `wait` returns at once."""
+        return bool(select.select([self._asked], [], [], 0)[0])
 
     def wait(self, timeout_s: float) -> int:
         """The exit code as `subprocess` has it: the negative signal where one ended the command.
@@ -129,6 +135,14 @@ def start_on(
     return Started(request, [terminal] * 3)
 
 
+def start_server(
+    streams: Sequence[int], arguments: Sequence[str], cwd: Path, environment: Mapping[str, str]
+) -> Started:
+    """Start `mash mcp` on these streams."""
+    request = _request("mash", ["mcp", *arguments], cwd, environment)
+    return Started(request, streams, ["mash_plugin.mcp_server"])
+
+
 def _request(
     program: str, arguments: Sequence[str], cwd: Path, environment: Mapping[str, str]
 ) -> dict[str, Any]:
@@ -142,15 +156,18 @@ def _text_of(file: Any) -> str:
 
 
 @cache
-def _starter() -> str:
-    """The address of the process that forks them; it ends with this one."""
+def _starter(*modules: str) -> str:
+    """The address of the process that forks them; it ends with this one.
+
+    The one of servers has imported what commands do not need, and is no other's burden.
+    """
     address = f"\0mash-starts-{os.getpid()}-{time.monotonic_ns()}"
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(address)
         listener.listen(64)
         _processes.append(
             subprocess.Popen(
-                [_interpreter(), "-I", __file__, str(listener.fileno())],
+                [_interpreter(), "-I", __file__, str(listener.fileno()), *modules],
                 env={"PATH": os.environ["PATH"], "LANG": LANG},
                 stdin=subprocess.PIPE,  # it ends when nobody holds the other end any more
                 pass_fds=[listener.fileno()],
@@ -242,5 +259,7 @@ def import_commands() -> None:
 
 if __name__ == "__main__":
     import_commands()
+    for needed in sys.argv[2:]:
+        importlib.import_module(needed)
     gc.freeze()  # else the first collection of each child copies every page
     serve(socket.socket(fileno=int(sys.argv[1])))
