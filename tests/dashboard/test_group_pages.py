@@ -59,6 +59,13 @@ def window(browser: Browser, running: Dashboard, key: str) -> Iterator[Watched]:
         yield open_page(reduced_motion="reduce")
 
 
+@pytest.fixture(scope="module")
+def narrow(browser: Browser, running: Dashboard, key: str) -> Iterator[Watched]:
+    """The same, no wider than a small telephone."""
+    with opener(browser, running.base, key_of(running, key)) as open_page:
+        yield open_page(**NARROW)
+
+
 PATHS = {
     "overview": "/group",
     "records": "/group/records?all=1",
@@ -115,8 +122,8 @@ def test_nothing_keeps_anybody_out(window: Watched, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", PATHS)
-def test_every_page_fits_into_a_narrow_window(opened: Opener, name: str) -> None:
-    page = opened(**NARROW).go(PATHS[name])
+def test_every_page_fits_into_a_narrow_window(narrow: Watched, name: str) -> None:
+    page = narrow.go(PATHS[name])
     assert page.evaluate("document.documentElement.scrollWidth") <= 320
 
 

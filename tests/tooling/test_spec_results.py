@@ -28,7 +28,11 @@ def run_tests(project: Path, text: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "pytest", "-q", *plugin, "test_it.py"],
         cwd=project,
-        env={"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT)},
+        env={
+            "PATH": os.environ["PATH"],
+            "PYTHONPATH": str(ROOT),
+            "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",  # of ours it needs one alone
+        },
         capture_output=True,
         text=True,
     )
