@@ -77,15 +77,10 @@ def captured_id(agent: str, session: str, key: str) -> str:
     return memory_id(agent, session, key)
 
 
-def content_digest(artifact: Artifact) -> str:
+def content_digest(artifact: Artifact, *where_from: str | None) -> str:
     """Equal for artifacts that would be stored alike."""
     parts = (artifact.category, f"{artifact.significance:.4f}", artifact.text)
-    return memory_id(*parts, str(artifact.event_at))
-
-
-def digests(artifacts: Iterable[Artifact]) -> dict[str, str]:
-    """What tells the artifacts of one session apart from those of another capture of it."""
-    return {artifact.key: content_digest(artifact) for artifact in artifacts}
+    return memory_id(*parts, str(artifact.event_at), *map(str, where_from))
 
 
 def session_summary(source: Source, messages: int, by_agent: int, span: Span) -> Artifact:

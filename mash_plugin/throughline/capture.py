@@ -12,7 +12,6 @@ from mash_plugin.throughline.artifacts import (
     MOST_KEY_LINES,
     Artifact,
     Source,
-    digests,
     key_line_artifacts,
     log_summary,
     session_summary,
@@ -162,20 +161,20 @@ def _queue(
         return 0, 0, False
     with queue.told(os.path.join(workspace, queue.FOLDER)):
         before = stored.known_artifacts(workspace, source.agent, source.session, backend)
-    after = digests(artifacts)
+    entry = Entry(
+        agent=source.agent,
+        queued_at=now,
+        session=source.session,
+        channel=source.channel,
+        source_kind=source.kind,
+        stage="working",
+        status=None,
+        replaces_session=True,
+        artifacts=tuple(artifacts),
+    )
+    after = entry.digests
     known = sum(before.get(key) == digest for key, digest in after.items())
     if before != after:
-        entry = Entry(
-            agent=source.agent,
-            queued_at=now,
-            session=source.session,
-            channel=source.channel,
-            source_kind=source.kind,
-            stage="working",
-            status=None,
-            replaces_session=True,
-            artifacts=tuple(artifacts),
-        )
         queue.put(workspace, entry)
     is_other = bool(before) and before != after and source.kind != GOES_ON
     return len(after) - known, known, is_other

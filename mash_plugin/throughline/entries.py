@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from mash_plugin.throughline.artifacts import SOURCE_KINDS, Artifact
+from mash_plugin.throughline.artifacts import SOURCE_KINDS, Artifact, content_digest
 
 FORMAT = 1
 
@@ -21,6 +21,15 @@ class Entry(NamedTuple):
     replaces_session: bool
     """Whether these are all the captured artifacts of the session."""
     artifacts: tuple[Artifact, ...]
+
+    @property
+    def digests(self) -> dict[str, str]:
+        """What tells these artifacts apart from those of another capture of the session.
+
+        What an agent remembers is the same wherever it says so.
+        """
+        where_from = (self.channel, self.source_kind) if self.replaces_session else ()
+        return {one.key: content_digest(one, *where_from) for one in self.artifacts}
 
 
 def encoded(entry: Entry) -> bytes:

@@ -22,7 +22,7 @@ from mash_plugin.errors import (
 )
 from mash_plugin.store.failpoint import failpoint
 from mash_plugin.syncing import make_folder, sync_folder
-from mash_plugin.throughline.artifacts import digests, memory_id
+from mash_plugin.throughline.artifacts import memory_id
 from mash_plugin.throughline.entries import Entry, decoded, encoded
 
 FOLDER, SET_ASIDE = "queue", "set-aside"
@@ -153,11 +153,10 @@ def list_set_aside(workspace: str) -> list[str]:
 
 def is_pending(workspace: str, entry: Entry) -> bool:
     """Whether an equal memory waits already, whenever it was remembered."""
-    wanted = digests(entry.artifacts)
     for name in _names(workspace, _prefix_of(entry)):
         with suppress(InvalidArgument, FileNotFoundError):
             other = read(workspace, name)
-            if other.stage == entry.stage and digests(other.artifacts) == wanted:
+            if other.stage == entry.stage and other.digests == entry.digests:
                 return True
     return False
 

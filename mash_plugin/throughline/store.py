@@ -75,7 +75,7 @@ def store_capture(db: Database, entry: Entry) -> list[Artifact]:
     for artifact in entry.artifacts:
         mem_id = captured_id(entry.agent, entry.session, artifact.key)
         row = before.pop(mem_id, None)
-        if row is not None and content_digest(_artifact_of(row)) == content_digest(artifact):
+        if row is not None and _is_same(row, entry, artifact):
             continue
         if row is not None:
             _remove_shown(db, entry.agent, row)
@@ -285,10 +285,12 @@ def _remove_shown(db: Database, agent: str, row: Row) -> None:
     remove(db, agent, [(row[0], row[1], stored_at if event_at is None else event_at, row[10])])
 
 
-def _artifact_of(row: Row) -> Artifact:
-    return Artifact(row[9], row[2], row[3], row[4], row[5])
+def _is_same(row: Row, entry: Entry, artifact: Artifact) -> bool:
+    """Whether a row of `session_rows` is what would be stored."""
+    stored = content_digest(Artifact(row[9], *row[2:6]), row[8], row[11])
+    return stored == content_digest(artifact, entry.channel, entry.source_kind)
 
 
 def _of_session(row: Row) -> Memory:
     event_at, stored_at = row[5], row[6]
-    return Memory._make((*row, stored_at if event_at is None else event_at, None))
+    return Memory._make((*row[:11], stored_at if event_at is None else event_at, None))

@@ -9,7 +9,7 @@ from contextlib import suppress
 
 from mash_plugin.errors import InvalidArgument
 from mash_plugin.throughline import marks, queue
-from mash_plugin.throughline.artifacts import digests, memory_id
+from mash_plugin.throughline.artifacts import memory_id
 from mash_plugin.throughline.entries import Entry
 
 FOLDER = os.path.join(queue.FOLDER, "stored")
@@ -27,7 +27,7 @@ def known_artifacts(
     """
     for name in reversed(queue.captures_of(workspace, agent, session)):
         with suppress(InvalidArgument, FileNotFoundError):  # drained meanwhile
-            return digests(queue.read(workspace, name).artifacts)
+            return queue.read(workspace, name).digests
     # Captures may run without the setting that drains have; whoever has it means it.
     backends = ("postgres",) if backend == "postgres" else ("file", "postgres")
     for each in backends:
@@ -44,7 +44,7 @@ def note(workspace: str, entry: Entry, backend: str = "file") -> None:
 
     Lost in a power cut it only costs that a capture is queued and recognised once more.
     """
-    data = marks.encoded(digests(entry.artifacts), marks.store_of(workspace))
+    data = marks.encoded(entry.digests, marks.store_of(workspace))
     folder, name = os.path.split(_place(workspace, entry.agent, entry.session or "", backend))
     try:
         queue.write_whole(folder, name, data, must_last=False)

@@ -86,6 +86,23 @@ def test_another_run_under_the_same_id_is_told(workspace):
     assert "takes the place of what was captured of session job" in capture_job(workspace, JOB).err
 
 
+@both
+@pytest.mark.parametrize("is_stored", [False, True])
+def test_a_corrected_channel_is_that_of_every_memory_of_the_session(workspace, is_stored):
+    capture_job(workspace, JOB, "--channel", "cron:jbo")
+    if is_stored:
+        workspace.drain()
+    right = capture_job(workspace, JOB)
+    assert "2 artifact(s) queued" in right.out
+    assert "takes the place" in right.err
+    workspace.drain()
+    assert workspace.rows("SELECT DISTINCT channel, source_kind FROM mm_memories") == [
+        ("cron:job", "cron")
+    ]
+    assert capture_job(workspace, JOB, "--source-kind", "heartbeat").code == 0
+    assert workspace.drain().out == "consolidate: 2 drained, 0 already stored, 0 failed\n"
+
+
 def test_a_chat_that_goes_on_is_no_other_run(workspace):
     workspace.capture(workspace.write(CHAT))
     assert workspace.capture(workspace.write(CHAT + JOB)).err == ""

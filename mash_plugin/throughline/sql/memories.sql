@@ -3,7 +3,7 @@ Statements that run on SQLite and on Postgres alike: no casts with colons, no pe
 -- name: session_rows
 -- Everything of one session; a promoted copy only once its original is gone.
 SELECT mem_id, stage, category, significance, text, event_at, stored_at, session_id, channel,
-  artifact_key, words
+  artifact_key, words, source_kind
 FROM mm_memories AS m
 WHERE agent_id = :agent AND session_id = :session
   AND (source_mem_id IS NULL OR NOT EXISTS (
