@@ -154,7 +154,7 @@ def test_an_interrupt_between_two_steps_says_that_another_run_goes_on(once: Once
 @pytest.mark.parametrize("call", [2, 3])
 def test_an_interrupt_while_an_agent_installs_lets_it_come_to_an_end(once: Once, call: int) -> None:
     path = once.breaking_clients("INT", call)
-    done = once.home.run("mash", *WHOLE, env={"PATH": path})
+    done = once.home.mash(*WHOLE, env={"PATH": path})
     assert done.code == 130, done
     assert "ending after this step" in done.err
     assert json.loads((once.home.claude / "settings.json").read_text())["enabledPlugins"]
@@ -164,7 +164,7 @@ def test_an_interrupt_while_an_agent_installs_lets_it_come_to_an_end(once: Once,
 
 @pytest.mark.parametrize("call", [1, 2, 3, 4])
 def test_killed_while_an_agent_installs_a_second_run_ends_it(once: Once, call: int) -> None:
-    done = once.home.run("mash", *WHOLE, env={"PATH": once.breaking_clients("KILL", call)})
+    done = once.home.mash(*WHOLE, env={"PATH": once.breaking_clients("KILL", call)})
     assert done.code == -9
     # Killed beside Claude Code's own command, its file keeps the order that this one gave it.
     once.must_become_whole(has_layout=call > 2)

@@ -91,7 +91,7 @@ def test_the_rule_is_added_once_where_the_flag_asks_for_it(home: Home) -> None:
 
 def test_an_agent_does_not_let_itself_save_unasked(home: Home) -> None:
     settle(home)
-    done = home.run("mash", "init", "--yes", "--allow-saving", env={"CLAUDECODE": "1"})
+    done = home.mash("init", "--yes", "--allow-saving", env={"CLAUDECODE": "1"})
     assert (done.code, done.out) == (2, "")
     assert "this is an agent's session (CLAUDECODE is set)" in done.err
     assert "mcp__plugin" not in (home.claude / "settings.json").read_text()

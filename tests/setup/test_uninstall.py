@@ -116,7 +116,7 @@ def test_memory_stays_unless_told_otherwise_and_serves_again_after_init(equipped
 
 def test_an_uninstall_without_the_clients_still_removes_our_entries(equipped: Home) -> None:
     path = equipped.environment["PATH"].replace(str(clients_folder()), "/nowhere")
-    done = equipped.run("mash", "uninstall", "--yes", env={"PATH": path})
+    done = equipped.mash("uninstall", "--yes", env={"PATH": path})
     assert done.code == 0, done
     assert (equipped.claude / "settings.json").read_text() == CLAUDE_SETTINGS
     assert "mash" not in (equipped.codex / "config.toml").read_text()
@@ -185,7 +185,7 @@ def test_places_of_other_environments_are_cleaned_as_well(home: Home, tmp_path: 
     other = tmp_path / "other codex"
     other.mkdir()
     (other / "config.toml").write_text(CODEX_SETTINGS)
-    home.run("mash", "init", "--yes", "--no-index", env={"CODEX_HOME": str(other)})
+    home.mash("init", "--yes", "--no-index", env={"CODEX_HOME": str(other)})
     assert "mash" in (other / "config.toml").read_text()
     home.mash("uninstall", "--yes")
     assert (other / "config.toml").read_text() == CODEX_SETTINGS
