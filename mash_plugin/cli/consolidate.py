@@ -128,7 +128,7 @@ def _promote(settings: "Settings", agent: str, now: int, *, silent: bool) -> dic
 
 def _move(settings: "Settings", agent: str, now: int, *, silent: bool) -> dict[str, int]:
     """Move what the file holds, and tell of it; the memories counted."""
-    from mash_plugin.throughline.moving import move, refuse_without_postgres
+    from mash_plugin.throughline.moving import NOTHING, left_in_file, move, refuse_without_postgres
 
     try:
         refuse_without_postgres(settings)
@@ -137,4 +137,8 @@ def _move(settings: "Settings", agent: str, now: int, *, silent: bool) -> dict[s
     moved = move(settings, agent, now)
     if not silent:
         click.echo(str(moved))
+    others = ", ".join(sorted(left_in_file(settings))) if moved == NOTHING else ""
+    if others:
+        told = f"Nothing of {agent} is in memories.db, but of: {others}. Is the name right?"
+        click.echo(masked(told), err=True)
     return {"moved": moved.moved, "known": moved.known}

@@ -1,6 +1,7 @@
 """`meaning-memory call` and `meaning-memory mcp`: one agent's memory, two ways in."""
 
 import os
+import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ from mash_plugin.cli.capture import agent_option, masked, places, settings_of
 from mash_plugin.errors import MashError
 
 if TYPE_CHECKING:
+    from mash_plugin.throughline.settings import Settings
     from mash_plugin.throughline.tools import Place
 
 
@@ -30,9 +32,12 @@ def call(
 ) -> int:
     """Call TOOL with its arguments as JSON (- reads them from standard input).
 
-    Prints the text as {"text": ...}, or the error object and exit code 1.
+    Prints the text on a terminal, elsewhere {"text": ...}; or the error object and exit code 1.
     """
-    return call_memory_tool(tool, arguments, agent, config_dir, workspace, as_data=as_data)
+    is_read = sys.stdout.isatty() and not as_data
+    return call_memory_tool(
+        tool, arguments, agent, config_dir, workspace, as_data=as_data, as_text=is_read
+    )
 
 
 @click.command()
@@ -42,7 +47,18 @@ def mcp(agent: str, config_dir: str, workspace: str | None) -> None:
     """Serve the memory of one agent over stdio until the client leaves."""
     from mash_plugin.throughline import server
 
-    server.serve(agent, settings_of(config_dir, workspace))
+    settings = settings_of(config_dir, workspace)
+    tell_wrong_name(settings, agent)
+    server.serve(agent, settings)
+
+
+def tell_wrong_name(settings: "Settings", agent: str) -> None:
+    """Say at the start of a server what it will find nothing for; a database is not waited for."""
+    from mash_plugin.throughline.hints import wrong_name
+
+    with suppress(MashError, OSError):
+        if settings.backend == "file" and (wrong := wrong_name(settings, agent)):
+            click.echo(masked(wrong), err=True)
 
 
 def call_memory_tool(
@@ -53,6 +69,7 @@ def call_memory_tool(
     workspace: str | None,
     *,
     as_data: bool = False,
+    as_text: bool = False,
 ) -> int:
     """Print what the tool answers, or its error; the exit code."""
     from mash_plugin.cli.arguments import parsed
@@ -65,7 +82,10 @@ def call_memory_tool(
     except MashError as error:
         _print({"error": error.as_json()})
         return 1
-    _print(reply.data if as_data else {"text": reply.text})
+    if as_text:
+        click.echo(reply.text)
+    else:
+        _print(reply.data if as_data else {"text": reply.text})
     with suppress(MashError, OSError):  # the answer stands, whatever else is wrong
         for hint in hints(tool, asked, reply, place):
             click.echo(masked(hint), err=True)

@@ -1,10 +1,12 @@
 """`meaning-memory serve`: the REST API, on this machine alone."""
 
+import os
 import socket
 
 import click
 
 from mash_plugin.cli.capture import check_name, masked, places, settings_of
+from mash_plugin.cli.memory_tools import tell_wrong_name
 
 LOOPBACK = ("127.0.0.1", "::1")
 
@@ -37,6 +39,13 @@ def serve(
         raise click.UsageError("A Postgres login sees one agent: start one server for each.")
     for agent in agents:
         check_name(click.get_current_context(), click.Option(["--agent"]), agent)
+    if not os.path.isdir(config_dir):
+        raise click.UsageError(
+            f"The folder {masked(config_dir)} does not exist; nothing was started."
+            " Is the name right (--config-dir)?"
+        )
+    for agent in agents:
+        tell_wrong_name(settings, agent)
     tokens = {token_of(config_dir, agent): agent for agent in agents}
     with _listening(host, port) as listener:
         where = f"[{host}]" if ":" in host else host

@@ -1,5 +1,6 @@
 """What may be behind an answer without any memory, for the person at the terminal."""
 
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from typing import Any
@@ -7,10 +8,9 @@ from typing import Any
 from mash_plugin.throughline import queue
 from mash_plugin.throughline.mending import lost_store
 from mash_plugin.throughline.moving import left_in_file
-from mash_plugin.throughline.recall import MOST
 from mash_plugin.throughline.settings import Settings
 from mash_plugin.throughline.store import count_by_agent, open_database
-from mash_plugin.throughline.tools import SEARCH, SESSION_RECALL, Place, Reply, call_tool
+from mash_plugin.throughline.tools import SEARCH, SESSION_RECALL, Place, Reply
 from mash_plugin.throughline.waiting import of_others
 
 
@@ -18,16 +18,14 @@ def hints(name: str, arguments: Mapping[str, Any], reply: Reply, place: Place) -
     """What helps; the answer itself has a fixed form."""
     if name not in (SEARCH, SESSION_RECALL) or reply.data["entries"]:
         return
-    if unknown := unknown_agent(place.settings, place.agent):
-        yield unknown
+    if wrong := wrong_name(place.settings, place.agent):
+        yield wrong
         return
-    if name == SEARCH and arguments.get("memory_stage") in (None, "long_term"):
-        asked = {**arguments, "memory_stage": "working", "budget": MOST}
-        if elsewhere := len(call_tool(name, asked, place).data["entries"]):
-            yield (
-                f"{elsewhere} match(es) in working memory, where captured sessions are:"
-                ' ask with "memory_stage": "working".'
-            )
+    if elsewhere := reply.data.get("working_matches"):
+        yield (
+            f"{elsewhere} match(es) in working memory, where captured sessions are:"
+            ' ask with "memory_stage": "working".'
+        )
     if len((arguments.get("query") or "").split()) > 1:
         yield "All words of the query must match: ask with fewer, or with none for all memories."
     if waiting := len(queue.pending(place.settings.workspace, place.agent)):
@@ -39,6 +37,13 @@ def hints(name: str, arguments: Mapping[str, Any], reply: Reply, place: Place) -
             f"{left} memories of {place.agent} are still in memories.db, not in Postgres:"
             f" meaning-memory consolidate --agent-id {place.agent} --file-to-postgres ..."
         )
+
+
+def wrong_name(settings: Settings, agent: str) -> str:
+    """What to say of a workspace that is not there, or of an agent of whom there is nothing."""
+    if not os.path.isdir(settings.workspace):
+        return f"The workspace {settings.workspace} does not exist. Is the name right?"
+    return unknown_agent(settings, agent)
 
 
 def unknown_agent(settings: Settings, agent: str) -> str:

@@ -33,10 +33,15 @@ class Question(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """The rows of a search; for the working stage also how many long-term rows match."""
+    """The rows of a search, and how many match in the other stage, where that was looked for."""
 
     rows: tuple[Memory, ...]
-    long_term_matches: int | None
+    has_more: bool = False
+    """Whether the budget left some out."""
+    long_term_matches: int | None = None
+    """Of a search of working memory alone."""
+    working_matches: int | None = None
+    """Of a search of long-term memory alone that found nothing."""
 
 
 def search(db: Database, agent: str, question: Question) -> Answer:
@@ -49,18 +54,28 @@ def search(db: Database, agent: str, question: Question) -> Answer:
             reverse=True,
         )
         # A copy stands beside its original: both tell the time of the same event.
-        return Answer(_once(list(islice(both, 2 * question.budget)))[: question.budget], None)
-    rows = tuple(islice(_matching(db, agent, question.stage, question), question.budget))
-    if question.stage == "long_term":
-        return Answer(rows, None)
-    others = islice(_matching(db, agent, "long_term", question), MOST)
-    return Answer(rows, sum(1 for _ in others))
+        return _answer(_once(list(islice(both, 2 * (question.budget + 1)))), question)
+    found = _matching(db, agent, question.stage, question)
+    answer = _answer(tuple(islice(found, question.budget + 1)), question)
+    if question.stage == "working":
+        return answer._replace(long_term_matches=_count(db, agent, "long_term", question))
+    if not answer.rows:
+        return answer._replace(working_matches=_count(db, agent, "working", question))
+    return answer
 
 
 def recall_session(db: Database, agent: str, session: str) -> list[Memory]:
     """The rows of a session: the newest capture first, within one in artifact order."""
     rows = session_memories(db, agent, session)
     return sorted(rows, key=lambda row: (-row.stored_at, artifact_order(row.artifact_key or "")))
+
+
+def _answer(found: tuple[Memory, ...], question: Question) -> Answer:
+    return Answer(found[: question.budget], len(found) > question.budget)
+
+
+def _count(db: Database, agent: str, stage: str, question: Question) -> int:
+    return sum(1 for _ in islice(_matching(db, agent, stage, question), MOST))
 
 
 def _matching(db: Database, agent: str, stage: str, question: Question) -> Iterator[Memory]:

@@ -73,7 +73,8 @@ def shown_category(row: Memory, stage: str) -> str:
 
 def _header(agent: str, question: Question, answer: Answer) -> str:
     title = f"**Meaning Memory** — {agent} | {len(answer.rows)} entries"
-    return f"{title} | {_TITLES[question.stage]}, newest first"
+    more = f"; there are more (budget: {question.budget})" if answer.has_more else ""
+    return f"{title} | {_TITLES[question.stage]}, newest first{more}"
 
 
 def _table(question: Question, rows: Sequence[Memory]) -> str:

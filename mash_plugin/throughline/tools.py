@@ -1,5 +1,6 @@
 """The mm_* tools: what they are called, what they take, and what they answer."""
 
+import os
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -136,7 +137,9 @@ def _search(asked: Json, place: Place) -> Reply:
         "agent": place.agent,
         "memory_stage": question.stage,
         "entries": [texts.row_data(row) for row in answer.rows],
+        "more": answer.has_more,
         "long_term_matches": answer.long_term_matches,
+        "working_matches": answer.working_matches,
     }
     return Reply(texts.search_text(place.agent, question, answer), data)
 
@@ -168,9 +171,12 @@ def _remember(asked: Json, place: Place) -> Reply:
         channel=asked.get("channel") or None,
         status=asked.get("status") or None,
     )
-    is_new = remember(place.settings.workspace, place.agent, memo, place.now)
+    workspace = place.settings.workspace
+    is_made = not os.path.isdir(workspace)
+    is_new = remember(workspace, place.agent, memo, place.now)
     what = "Queued" if is_new else "Already queued"
     text = f"{what} as {memo.stage} memory of {place.agent}; it can be found after the next drain."
+    text += f" {workspace} did not exist and was made: is the name right?" if is_made else ""
     return Reply(text, {"agent": place.agent, "memory_stage": memo.stage, "queued": is_new})
 
 

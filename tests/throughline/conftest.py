@@ -18,7 +18,7 @@ from mash_plugin.cli.meaning_memory import PROGRAM, cli
 from mash_plugin.throughline.artifacts import Source
 from mash_plugin.throughline.database import FILE
 from mash_plugin.throughline.settings import Settings, read_settings
-from mash_plugin.throughline.tools import Place, call_tool
+from mash_plugin.throughline.tools import Place, Reply, call_tool
 from tests.support import warm_starts
 
 if TYPE_CHECKING:
@@ -130,9 +130,13 @@ class Workspace:
         )
 
     def call(self, tool: str, agent: str = AGENT, **arguments: Any) -> str:
+        """The text that a tool answers with."""
+        return self.ask(tool, agent, **arguments).text
+
+    def ask(self, tool: str, agent: str = AGENT, **arguments: Any) -> Reply:
         """What a tool answers, asked in this process: quicker than a command for each."""
         now = int(self.environment["MM_TEST_NOW_MS"])
-        return call_tool(tool, arguments, Place(agent, self.settings, now)).text
+        return call_tool(tool, arguments, Place(agent, self.settings, now))
 
 
 both = pytest.mark.parametrize("backend", ["file", "postgres"], indirect=True)

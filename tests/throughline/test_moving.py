@@ -77,6 +77,12 @@ def test_everything_is_moved_as_it_was_and_once(left):
     assert again == {"moved": 0, "known": 0}
 
 
+def test_a_move_under_a_wrong_name_says_whose_memories_there_are(left):
+    done = move_command(left, agent="support-bt")
+    assert (done.code, done.out.startswith("consolidate: 0 moved")) == (0, True)
+    assert f"Nothing of support-bt is in memories.db, but of: {AGENT}" in done.err
+
+
 def test_the_doctor_and_an_empty_answer_name_the_command(left):
     (told,), _ = rest(left)
     assert told.startswith(f"5 memories of {AGENT} are still in ")

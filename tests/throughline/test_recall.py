@@ -125,6 +125,28 @@ def test_long_term_matches_are_counted_and_any_shows_both(drained):
     assert alone.endswith("\n\nWhere from (UTC):\n1: 17:00"), "of no session and no channel"
 
 
+@both
+@pytest.mark.spec("R-206", "R-207")
+@pytest.mark.parametrize("stage", ["working", "any"])
+def test_a_search_that_its_budget_cuts_says_so(drained, stage):
+    cut = drained.ask("mm_search", memory_stage=stage, budget=2)
+    assert "| 2 entries | " in cut.text
+    assert "newest first; there are more (budget: 2)\n" in cut.text
+    assert cut.data["more"] is True
+    whole = drained.ask("mm_search", memory_stage=stage, budget=3)
+    assert ("there are more" in whole.text, whole.data["more"]) == (False, False)
+
+
+@both
+@pytest.mark.spec("R-206")
+def test_a_normal_search_without_a_hit_counts_in_its_data_what_working_memory_holds(drained):
+    found = drained.ask("mm_search", query="Zephyr")
+    assert found.text == NOTHING
+    assert found.data["working_matches"] == 1
+    assert drained.ask("mm_search", query="unicorn").data["working_matches"] == 0
+    assert drained.ask("mm_search", memory_stage="any").data["working_matches"] is None
+
+
 @pytest.mark.spec("R-207")
 @pytest.mark.parametrize(
     ("query", "is_found"),

@@ -94,7 +94,9 @@ def test_working_memories_are_read_when_asked_for(api):
                 "channel": "telegram:dm",
             }
         ],
+        "more": False,
         "long_term_matches": 0,
+        "working_matches": None,
     }
     session = api.ask(f"/v1/sessions/{SESSION}")[1]
     assert api.ask("/v1/sessions/jobs%2Fnightly")[1]["session_id"] == "jobs/nightly"

@@ -2,10 +2,15 @@
 
 import json
 import os
+import socket
+import sys
 
 import pytest
 
+from mash_plugin.cli.main import run
+from mash_plugin.cli.meaning_memory import PROGRAM, cli
 from mash_plugin.throughline import doctor as examination
+from mash_plugin.throughline import server
 from tests.throughline.conftest import AGENT, CHAT, NOW, SESSION, both, lines_of
 
 LATE = {"MM_TEST_NOW_MS": str(NOW + 20 * 60_000)}
@@ -70,6 +75,49 @@ def test_the_doctor_says_of_a_wrong_name_whose_memories_there_are(workspace):
     found = doctor(workspace, "--agent", "support-bt")
     assert (found.code, f"but of: {AGENT}." in found.out) == (0, True)
     assert "but of" not in doctor(workspace, "--agent", AGENT).out
+
+
+MISSING = "does not exist. Is the name right?\n"
+
+
+def test_a_folder_that_is_not_there_is_told_by_whoever_only_reads(workspace):
+    workspace.folder.rmdir()
+    for tool, asked in (("mm_search", {}), ("mm_session_recall", {"session_id": "job"})):
+        done = ask(workspace, tool, **asked)
+        assert (done.code, done.err) == (0, f"The workspace {workspace.path} {MISSING}")
+    serve = workspace.run("serve", "--agent", AGENT, "--config-dir", workspace.path)
+    assert (serve.code, f"{workspace.path} does not exist; nothing was" in serve.err) == (2, True)
+    assert not workspace.folder.exists()
+    text = json.loads(ask(workspace, "mm_remember", text="Tea.").out)["text"]
+    assert text.endswith(f"{workspace.path} did not exist and was made: is the name right?")
+
+
+def test_a_server_tells_a_wrong_name_at_its_start(workspace, monkeypatch, capsys):
+    monkeypatch.setattr(server, "serve", lambda *_: None)
+    capture_job(workspace, JOB)
+    where = ("--config-dir", workspace.path)
+    assert run(["mcp", "--agent", AGENT, *where], cli, PROGRAM) == 0
+    assert capsys.readouterr().err == ""
+    assert run(["mcp", "--agent", "support-bt", *where], cli, PROGRAM) == 0
+    assert capsys.readouterr().err.endswith(f"but of: {AGENT}. Is the name right?\n")
+    assert run(["mcp", "--agent", AGENT, "--config-dir", f"{workspace.path}x"], cli, PROGRAM) == 0
+    assert capsys.readouterr().err.endswith(MISSING)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        assert run(["serve", "--agent", "support-bt", "--port", port, *where], cli, PROGRAM) == 1
+    assert f"but of: {AGENT}. Is the name right?\n" in capsys.readouterr().err
+
+
+def test_on_a_terminal_a_call_prints_the_text_as_the_agent_reads_it(workspace, monkeypatch, capsys):
+    capture_job(workspace, JOB)
+    workspace.drain()
+    question = ("mm_search", '{"memory_stage": "working"}')
+    where = ("--agent", AGENT, "--config-dir", workspace.path)
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    assert run(["call", *where, *question], cli, PROGRAM) == 0
+    assert capsys.readouterr().out == workspace.call("mm_search", memory_stage="working") + "\n"
+    assert run(["call", *where, "--data", *question], cli, PROGRAM) == 0
+    assert len(json.loads(capsys.readouterr().out)["entries"]) == 2
 
 
 def test_a_new_workspace_is_told_as_one(workspace):

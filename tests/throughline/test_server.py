@@ -58,7 +58,9 @@ def test_an_agents_server_offers_its_tools_and_answers_in_text_and_data(served):
         "agent": AGENT,
         "memory_stage": "working",
         "entries": [entry],
+        "more": False,
         "long_term_matches": 0,
+        "working_matches": None,
     }
 
 
