@@ -136,7 +136,9 @@ def test_a_long_life_of_codex_is_told_everything_once(
     home.move_clock(14)
     assert talk.say("Too soon for it") == known
     home.move_clock(2)
-    talk.review(LASTING)
+    eventually(lambda: has_ended(newest_of_codex(home)), "the turn goes on: no /review is taken")
+    talk.terminal.type(f"/review {LASTING}")
+    talk.terminal.wait_for("Code review finished")
     assert told(model.bodies[-1]) == {}
     assert talk.say("Later on") == known | {"sweep": 1}
     assert talk.say("And then") == known | {"sweep": 1}
