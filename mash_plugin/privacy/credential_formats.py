@@ -235,6 +235,6 @@ FORMATS: tuple[Format, ...] = (
         " 密 口令 パスワード 비밀번호 пароль 令牌 secret token credential key",
         _VALUE,
         rf"(?i)(?:(?:{_PASSWORDS})(?:\s(?:is|ist|est|to)\s[\"'`]?|[\x{{662F}}\x{{4E3A}}\x{{70BA}}]\s?"
-        rf"|>|{_SEPARATED})|(?:{_KEYS})(?:{_SEPARATED}|>))",
+        rf"|>|{_SEPARATED})|(?:{_KEYS})(?:{_SEPARATED}|>|\s(?:(?:is|ist|est)\s)?[\"'`]?))",
     ),
 )

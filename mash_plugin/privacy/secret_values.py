@@ -1,8 +1,14 @@
 """Tell a secret's value from a name, a type, a path, a call or a place to fill in."""
 
+from itertools import pairwise
+
 from mash_plugin.privacy.patterns import compiled
 
 JUDGED_CHARS = 64
+SHORTEST_SAID = 16
+"""Behind a key's name without a sign between them, which may be any sentence."""
+MANY_DIGITS, MANY_CHANGES = 3, 4
+_ASSIGNS = (":", "=", ">", "\uff1a", "\uff1d")
 _VARIABLES = ("$", "{", "%", "<", "*", "[")
 _NOT_LITERAL = (*_VARIABLES, "&", "(", "@", "#{", "!", "\\")
 _PATHS = ("/", "./", "../", "~/", "file:")
@@ -64,11 +70,19 @@ def is_secret_name_value(lead: str, value: str, after: str) -> bool:
         return False
     if _names_password(lead):
         return is_quoted or not _reads_like_names(plain)
+    if not any(sign in lead for sign in _ASSIGNS):
+        return len(plain) >= SHORTEST_SAID and _changes(plain) >= MANY_CHANGES
     return len(plain) >= 8 and not _are_parts(_NAME_PART, plain)
 
 
 def _has_both(value: str) -> bool:
     return any(c.isdigit() for c in value) and any(c.isalpha() for c in value)
+
+
+def _changes(value: str) -> int:
+    """How often a digit stands beside a letter: words with numbers hold few such places."""
+    beside = (pair for pair in pairwise(value) if pair[0].isalnum() and pair[1].isalnum())
+    return sum(one.isdigit() != other.isdigit() for one, other in beside)
 
 
 def _names_password(lead: str) -> bool:
@@ -79,8 +93,10 @@ def _names_password(lead: str) -> bool:
 
 
 def _reads_like_names(value: str) -> bool:
+    """Whether words and numbers follow each other, not in the mixture that passwords must have."""
     parts = compiled(_BETWEEN).split(value)
-    return len(parts) > 1 and _are_parts(_WEAK_NAME_PART, value)
+    is_mixture = value.lower() != value and sum(c.isdigit() for c in value) >= MANY_DIGITS
+    return len(parts) > 1 and not is_mixture and _are_parts(_WEAK_NAME_PART, value)
 
 
 def _are_parts(part: str, value: str) -> bool:

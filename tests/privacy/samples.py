@@ -220,5 +220,8 @@ SAMPLES: dict[str, list[str]] = {
         f"AccountK{'ey'}={made_up(86, ALNUM + '+/')}==",
         f"pwd=Tr0ub4{'dor'}&3x",
         f"Pass{'wort'}: {PASSWORD}",
+        f"the staging pass{'word'} is lynx-Green-{'4471'}",
+        f"The API k{'ey'} is {made_up(32, HEX)}",
+        f"access tok{'en'} {made_up(32, HEX)}",
     ],
 }

@@ -72,6 +72,13 @@ AbstractSingletonProxyFactoryBean2ImplementationDetailsWithLongName
 sha512-abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+/abcdefghijklmnopqr==
 """.strip().splitlines()
 
+SAID = """
+The token is in vault/kv/team-2 and the password: auth-service-v2.
+Use token authentication-v2-handler2024 and the secret rotation2024plan.
+The private key is ed25519 based, the API key is documentation-page-2026.
+Store the secret in kubernetes1234secretstore.
+""".strip().splitlines()
+
 CODE = """
 password = getpass()
 password = getpass.getpass("Password for user2: ")
@@ -106,7 +113,7 @@ eyJhbGciOiJub25lIn0 is the header alone
 """.strip().splitlines()
 
 
-@pytest.mark.parametrize("text", [*PROSE, *CODE, ""])
+@pytest.mark.parametrize("text", [*PROSE, *SAID, *CODE, ""])
 def test_ordinary_text_is_left_alone(text: str) -> None:
     assert mask(text) == text
     assert credential_kind(text) is None
