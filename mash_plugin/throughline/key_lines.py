@@ -165,6 +165,7 @@ def _options() -> Any:  # noqa: ANN401 - re2 has no types
 def _read() -> tuple[tuple[Rule, ...], dict[str, str]]:
     rules: list[Rule] = []
     lists: dict[str, str] = {}
+    both_forms: dict[int, str] = {}
     with open(_RULES, encoding="utf-8") as file:
         for line in file:
             head, colon, pattern = line.rstrip("\n").partition(": ")
@@ -172,7 +173,11 @@ def _read() -> tuple[tuple[Rule, ...], dict[str, str]]:
                 continue
             for name, words in lists.items():
                 pattern = pattern.replace(f"{{{name}}}", words)
+            if ".zh" in head or head.startswith("list hint"):
+                pattern = pattern.translate(both_forms)
             match head.split():
+                case ["traditional"]:
+                    both_forms = str.maketrans({pair[0]: f"[{pair}]" for pair in pattern.split()})
                 case ["list", name]:
                     lists[name] = f"(?:{pattern})"
                 case [rule, kind]:

@@ -8,6 +8,7 @@ import pytest
 
 from mash_plugin.cli import meaning_memory
 from mash_plugin.cli.serve import serve
+from mash_plugin.throughline.key_lines import category_of
 from mash_plugin.throughline.openapi import document
 from mash_plugin.throughline.settings import Settings
 from mash_plugin.throughline.tools import (
@@ -103,6 +104,17 @@ def test_the_page_has_what_commands_print_as_json(workspace):
     assert set(json.loads(done.out)) == set(named(of_capture))
     where = ("consolidate", "--agent", AGENT, "--json", "--config-dir", workspace.path)
     assert set(json.loads(workspace.run(*where).out)) | {"moved"} == set(named(of_drain))
+
+
+@pytest.mark.spec("R-191")
+def test_the_page_has_lines_of_every_language_that_are_what_it_says():
+    rows = table("language")
+    assert len(rows) == 10
+    for language, *cells in rows:
+        for category, cell in zip(("decision", "note", "commitment"), cells, strict=True):
+            lines = re.findall(r"`([^`]+)`", cell)
+            assert lines
+            assert {category_of(line) for line in lines} == {category}, (language, lines)
 
 
 def test_the_page_has_the_port_and_every_request_with_its_statuses():

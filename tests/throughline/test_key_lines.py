@@ -25,12 +25,28 @@ FITS = {
         "## **Decision:** the smaller crate",
         "We are going with plan B.",
         "Fine. We agreed to ship on Friday.",
+        "我们一致决定延后发货",
+        "我們決定延後出貨",
+        "結論：延後出貨",
+        "我們確定改用紙箱",
+        "出荷を延期することにした。",
+        "紙箱を採用しました。",
+        "출하를 연기하기로 함.",
     ],
     "note": [
         "For future reference: the north gate opens at six.",
         "- [ ] Note to self: Ilse only answers before noon.",
         "Remember that the bank is closed on Monday.",
         "Lesson learned: never stack the jars three high.",
+        "记住：备份失败了",
+        "記住：備份失敗了",
+        "记得：周五对账",
+        "請務必記得每週五對帳",
+        "别忘了关闭测试环境",
+        "申し送り：倉庫は月曜休みです。",
+        "倉庫は月曜休みなのを忘れないでください。",
+        "기억할 것: 창고는 월요일에 쉽니다.",
+        "창고가 월요일에 쉬는 것을 기억하세요.",
     ],
     "commitment": [
         "I'll resend the two bounced invoices tomorrow once Dana confirms the new address.",
@@ -40,6 +56,13 @@ FITS = {
         "Follow-up: call the port",
         "I promise to water the seedlings.",
         "我会在八点问磨坊面粉是否在路上。",
+        "我們明天會核對庫存",
+        "等您回覆後我會寄出",
+        "待辦：確認出貨地址",
+        "待办：确认出货地址",
+        "下一步是確認出貨地址",
+        "次のステップは在庫を確認することです。",
+        "다음 단계는 재고를 확인하는 것입니다.",
     ],
 }
 FITS_NOT = [
@@ -47,6 +70,17 @@ FITS_NOT = [
     "They decided to leave the crates outside.",
     "The committee has decided to wait.",
     "He said he will come by.",
+    "決定因素是價格",
+    "記住了，謝謝",
+    "记得你上次说过地址",
+    "他們決定延期",
+    "下一步是什么",
+    "下一步由您决定",
+    "接下来我将查看日志",
+    "備份失敗，請看日誌",
+    "お客様が延期することにした。",
+    "次のステップは何ですか。",
+    "고객이 연기하기로 했다.",
     "我会看一下",
     "I'll be happy to help.",
     "I'll need the order number.",
@@ -64,6 +98,7 @@ FITS_NOT = [
 def test_a_line_that_reads_as_one_is_one(category, line):
     assert category_of(line) == category
     assert may_hold_key_line(line)
+    assert may_hold_decision(line) >= (category == "decision")
 
 
 @pytest.mark.spec("R-191")
