@@ -118,7 +118,7 @@ def _likely(text: str) -> list[Format]:
         likely += [form for literal, form in _WORDS if literal in low]
         if any(len(word) >= WORD_CHARS for word in words):
             likely += _WITHOUT_LITERALS
-    return list(dict.fromkeys(likely))
+    return sorted(set(likely), key=FORMATS.index)  # what a key is before what it is called
 
 
 @cache

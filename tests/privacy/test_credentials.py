@@ -70,6 +70,11 @@ def test_only_the_secret_itself_is_masked() -> None:
     assert mask(f"Use {GITHUB}.") == "Use [masked GitHub token]."
 
 
+@pytest.mark.parametrize("said", ["token {}", "the api key is {}", "secret: {}"])
+def test_a_known_key_is_called_by_its_kind_whatever_the_person_calls_it(said: str) -> None:
+    assert mask(said.format(GITHUB)) == said.format("[masked GitHub token]")
+
+
 @pytest.mark.spec("R-177")
 def test_a_key_is_known_through_wide_letters_and_what_cannot_be_seen() -> None:
     assert credential_kind(f"{GITHUB[:9]}\u200b{GITHUB[9:]}") == "GitHub token"
