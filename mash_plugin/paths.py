@@ -44,6 +44,11 @@ class Paths(NamedTuple):
         return os.path.join(self.run, "spawn.lock")
 
     @property
+    def kept_settings(self) -> str:
+        """What config.toml said when a daemon last could read it."""
+        return os.path.join(self.run, "settings.json")
+
+    @property
     def log(self) -> str:
         """The daemon's log, without content."""
         return os.path.join(self.run, "daemon.log")

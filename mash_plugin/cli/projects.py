@@ -13,7 +13,8 @@ from mash_plugin.chats.switches import LISTS, list_faults, marker_faults, what_i
 from mash_plugin.cli.publish import told_left
 from mash_plugin.cli.tables import lines_of, print_table
 from mash_plugin.cli.telling import tell
-from mash_plugin.config import SWITCHES, Settings, read_settings
+from mash_plugin.config import SWITCHES, Settings
+from mash_plugin.daemon.kept_settings import settings_in_force
 from mash_plugin.errors import InvalidArgument, MashError
 from mash_plugin.memory.masking import masking
 from mash_plugin.paths import find_paths
@@ -43,7 +44,7 @@ def projects(path: str, as_json: bool) -> int:
     if not os.path.isdir(path):
         raise InvalidArgument(f"There is no folder {os.path.abspath(path)}.")
     switches = {name: os.environ[name] for name in SWITCHES if name in os.environ}
-    settings = read_settings(find_paths(os.environ).config_file, switches)
+    settings = settings_in_force(find_paths(os.environ), switches)
     known = _told(os.path.abspath(path), settings) | {"left_in_folders": _left(path)}
     told = masking(settings).whole(known)
     if as_json:

@@ -196,9 +196,8 @@ class Node:
             recheck(self.own_call(), [chat_id])
 
     def _read_settings(self, switches: Mapping[str, str]) -> Settings:
-        kept = os.path.join(self.paths.run, "settings.json")
-        tables, problem = read_kept(self.paths.config_file, kept)
-        if problem is None:
+        tables, problem = read_kept(self.paths.config_file, self.paths.kept_settings)
+        if problem is None or self._known is None:
             self._known = tables
         return settings_of(self.paths.config_file, self._known, problem, switches)
 

@@ -123,7 +123,7 @@ def check_files(machine: Machine) -> Iterator[Finding]:
     paths = machine.paths
     marks = [f"{name}{end}" for name in (paths.store, paths.chats) for end in ("-open", "-reserve")]
     own = (paths.store, paths.chats, paths.config_file, paths.daemon_lock, paths.spawn_lock)
-    noted = [os.path.join(paths.data, "setup.json"), os.path.join(paths.run, "settings.json")]
+    noted = [os.path.join(paths.data, "setup.json"), paths.kept_settings]
     pins = [] if paths.home else [pin_file()]
     for path in (*own, *marks, paths.log, *noted, *pins):
         if kind := not_a_file(path):

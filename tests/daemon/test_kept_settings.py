@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from mash_plugin.daemon.kept_settings import read_kept
+from mash_plugin.daemon.kept_settings import read_kept, settings_in_force
+from mash_plugin.daemon.node import Node
+from mash_plugin.paths import find_paths
+from tests.conftest import NOW
 
 
 class Home:
@@ -50,14 +53,51 @@ def test_a_changed_file_is_parsed_again(home: Home) -> None:
     assert home.read() == ({"records": {"capture": False}}, None)
 
 
-def test_a_file_that_was_just_written_is_not_kept(
+def test_a_file_that_was_just_written_is_parsed_again(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     home.config.write_text("[records]\ncapture = true\n")
-    moment = home.config.stat().st_ctime
-    monkeypatch.setattr(time, "time", lambda: moment + 0.5)
+    was = home.config.stat()
+    monkeypatch.setattr(time, "time", lambda: was.st_ctime + 0.5)
     home.read()
-    assert not home.kept.exists()
+    monkeypatch.setattr("mash_plugin.daemon.kept_settings.stamp_of", lambda _: tuple(was))
+    home.config.write_text("[records]\ncapture = 'off'\n")
+    assert home.read() == ({"records": {"capture": "off"}}, None)
+
+
+@pytest.mark.parametrize("age_s", [0.5, 60])
+def test_what_a_broken_file_said_before_holds_for_the_next_daemon(
+    home: Home, monkeypatch: pytest.MonkeyPatch, age_s: float
+) -> None:
+    home.config.write_text('[projects]\ndeny = ["/w/client"]\n')
+    moment = home.config.stat().st_ctime
+    monkeypatch.setattr(time, "time", lambda: moment + age_s)
+    home.read()
+    home.config.write_text('[projects\ndeny = ["/w/client"]\n')
+    for _ in range(2):
+        tables, problem = home.read()
+        assert tables == {"projects": {"deny": ["/w/client"]}}
+        assert "config.toml" in str(problem)
+    home.config.unlink()
+    assert home.read() == (None, None)
+
+
+def test_a_daemon_that_starts_over_a_broken_file_leaves_alone_what_was_denied(
+    tmp_path: Path,
+) -> None:
+    paths = find_paths({"MASH_HOME": str(tmp_path / "mash")})
+    config = Path(paths.config_file)
+    config.parent.mkdir(parents=True)
+    Path(paths.run).mkdir(mode=0o700)
+    for text, problem in (("", ""), ("[records", "the settings of before are still used")):
+        config.write_text(f'{text}\n[projects]\ndeny = ["/w/client"]\n')
+        node = Node(paths, NOW, {})
+        found = node.settings({})
+        node.close()
+        assert found.deny == ("/w/client",)
+        assert problem in (found.problem or "")
+        assert found.capture
+    assert settings_in_force(paths, {}) == found
 
 
 @pytest.mark.parametrize(
