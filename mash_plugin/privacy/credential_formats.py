@@ -224,10 +224,11 @@ FORMATS: tuple[Format, ...] = (
     ),
     _format(
         COMMAND,
-        "-- -u login",
+        "-- -u login mysql mariadb sshpass",
         r"[^\s\"'@]{6,}",
         r"(?i:--(?:[a-z]{1,12}-){0,2}(?:password|passphrase|token|secret|key)[ =]"
-        r"|\s(?:-u|--user)[ =][\"']?[^\s:\"'/]{1,64}:|\slogin\s[^\s]{1,64}\spassword\s)[\"']?",
+        r"|\s(?:-u|--user)[ =][\"']?[^\s:\"'/]{1,64}:|\slogin\s[^\s]{1,64}\spassword\s"
+        r"|(?:mysql(?:dump|admin)?|mariadb)\s(?:[^\n\"']{0,80}?\s)?-p|sshpass\s-p\s?)[\"']?",
     ),
     _format(
         ASSIGNED,

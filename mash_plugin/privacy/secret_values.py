@@ -69,7 +69,8 @@ def is_secret_name_value(lead: str, value: str, after: str) -> bool:
     if not _has_both(plain):
         return False
     if _names_password(lead):
-        return is_quoted or not _reads_like_names(plain)
+        is_variable = lead.isupper() and lead.endswith("=")  # DB_PASSWORD=...
+        return is_quoted or is_variable or not _reads_like_names(plain)
     if not any(sign in lead for sign in _ASSIGNS):
         return len(plain) >= SHORTEST_SAID and _changes(plain) >= MANY_CHANGES
     return len(plain) >= 8 and not _are_parts(_NAME_PART, plain)

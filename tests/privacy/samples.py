@@ -198,6 +198,8 @@ SAMPLES: dict[str, list[str]] = {
         *_three("curl -u ledger:", 12, " https://a.example"),
         *_three("machine a.example login me pass" + "word ", 12),
         *_three("tool --api-tok" + "en ", 20),
+        *_three("mysql -h db.example -u ledger -p", 12),
+        *_three("ssh" + "pass -p ", 12),
     ],
     "assigned secret": [
         f"DB_PASS{'WORD'}={PASSWORD}",
@@ -220,6 +222,8 @@ SAMPLES: dict[str, list[str]] = {
         f"AccountK{'ey'}={made_up(86, ALNUM + '+/')}==",
         f"pwd=Tr0ub4{'dor'}&3x",
         f"Pass{'wort'}: {PASSWORD}",
+        f"DB_PASS{'WORD'}=correct-lynx-{'42'}-battery",
+        f"pass{'word'}: green_Lynx_{'7731'}",
         f"the staging pass{'word'} is lynx-Green-{'4471'}",
         f"The API k{'ey'} is {made_up(32, HEX)}",
         f"access tok{'en'} {made_up(32, HEX)}",

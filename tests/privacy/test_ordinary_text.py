@@ -80,6 +80,7 @@ Store the secret in kubernetes1234secretstore.
 """.strip().splitlines()
 
 CODE = """
+mysql -u ledger -p ledger2026 and mysql --port=3306 -u ledger -p
 password = getpass()
 password = getpass.getpass("Password for user2: ")
 password = config_v2.password
