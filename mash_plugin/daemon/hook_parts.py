@@ -4,7 +4,7 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 from mash_plugin.chat_ids import chat_id
 from mash_plugin.chats.project import Project, may_have_upstream
@@ -16,9 +16,11 @@ from mash_plugin.memory.masking import masking
 from mash_plugin.memory.recall import Ask, recall_for_hook
 from mash_plugin.records.model import Scope
 from mash_plugin.render.context import ChatHint, Elsewhere, FromGroup
+from mash_plugin.store.records import out_of_force_since
 
 RECORDS = 3
 PERSONAL = 2
+ENDED = 10
 PERSONAL_SCOPE = Scope("personal").as_json()
 CHATS = 3
 SELECT_LIMIT = 20
@@ -37,6 +39,14 @@ _elsewhere_lane = Lane("elsewhere")
 Records = list[dict[str, Any]]
 Branch = Callable[[], tuple[str, ...]]
 """Tells the files that the branch changes, within its own time limit."""
+
+
+class Changed(NamedTuple):
+    """What a session that goes on does not know yet."""
+
+    records: Records
+    ended: Sequence[str] = ()
+    """IDs of records that it was shown and that hold no more, the last one first."""
 
 
 def pause_targets(project: Project | None, session_id: str | None) -> tuple[str, ...]:
@@ -112,11 +122,20 @@ def project_records(call: Call, project: Project | None, branch: Branch) -> Part
 
 
 def changed_records(
-    call: Call, project: Project | None, since: int, branch: Branch
-) -> Part[Records]:
-    """The project's records that were saved after `since`."""
-    ask = start_ask(project, branch)._replace(since=since + 1)
-    return Part(lambda: recall_for_hook(call, ask) if ask.scopes else [])
+    call: Call, project: Project | None, since: int, branch: Branch, told: frozenset[str]
+) -> Part[Changed]:
+    """The project's records that were saved after `since`, and what of those told ended."""
+    ask = start_ask(project, branch)._replace(since=since + 1, told=told)
+
+    def work() -> Changed:
+        records = recall_for_hook(call, ask) if ask.scopes else []
+        if not told:
+            return Changed(records)
+        with call.store.reading() as db:
+            ended = out_of_force_since(db, told, since + 1, call.now, ENDED)
+        return Changed(records, ended)
+
+    return Part(work)
 
 
 def personal_records(call: Call) -> Part[Records]:

@@ -122,14 +122,15 @@ def _resumed(hook: Hook, told_at: int) -> str:
     """What changed since: the rest still stands in the session's context."""
     if not hook.may_recall:
         return ""
-    found = parts.changed_records(hook.call, hook.project, told_at, hook.branch)
-    hook.find([found], None)
     state, session_id = hook.node.hook_state, hook.event.session_id
+    told = state.records_in_context(session_id)
+    found = parts.changed_records(hook.call, hook.project, told_at, hook.branch, told)
+    hook.find([found], None)
     changed = hook.take(found)
     if parts.is_late(found):
         state.owe(session_id, "resume")
-    if not changed:
+    if changed is None or not any(changed):
         return ""
     state.note_block(session_id, hook.call.now)
     hook.undo.append(partial(state.give_back_block, session_id, "resume", told_at))
-    return hook.noted(changed, [], context.resumed(changed))
+    return hook.noted(changed.records, [], context.resumed(*changed))

@@ -18,7 +18,7 @@ from mash_plugin.records.model import Revision, Scope
 from mash_plugin.records.ranking import Placed, StartBoosts, rank_records
 from mash_plugin.records.suspicion import reads_like_instruction
 from mash_plugin.store.operations import identity_of
-from mash_plugin.store.records import Head, load_head, text_bytes
+from mash_plugin.store.records import Head, load_head, successors, text_bytes
 from mash_plugin.store.sqlite import Connection
 
 EMPTY_ITEM_BYTES = 215
@@ -39,6 +39,8 @@ class Ask(NamedTuple):
     """Without candidates that read like instructions to an agent: nobody vouched for them."""
     since: int | None = None
     """Only what was recorded from then on."""
+    told: frozenset[str] = frozenset()
+    """Records that the reader knows: what they became, or what took their place, comes first."""
     branch: Callable[[], Files] | None = None
     """Tells the files that the branch changes, at a session's start; asked only for records."""
     is_explained: bool = False
@@ -125,6 +127,9 @@ def recall(call: Call, ask: Ask) -> Recalled:
         ordered, boosts = _in_order(call, db, found, ask, revision_of)
         if ask.since is not None:
             ordered = _recorded_since(ordered, ask.since)
+        if ask.told:
+            known = successors(db, ask.told)
+            ordered = iter(sorted(ordered, key=lambda placed: placed[1].id not in known))
         relevant, rest = _split(ordered, ask, call.now)
         packet = pack(
             relevant,

@@ -101,10 +101,12 @@ def subagent_start(records: Iterable[Mapping[str, Any]]) -> str:
     return _block(lead, records, PERSONAL_BYTES)
 
 
-def resumed(records: Iterable[Mapping[str, Any]]) -> str:
-    """The records that changed since this session was last told."""
+def resumed(records: Iterable[Mapping[str, Any]], ended: Iterable[str] = ()) -> str:
+    """The records that changed since this session was last told, and which of its own ended."""
     lead = f"New or changed in this project's memory (mash): {CAUTION}"
-    return _block(lead, records, RECORDS_BYTES)
+    gone = ", ".join(map(clean, ended))
+    told = f"Shown to you before, since withdrawn, replaced or contradicted (mash): {gone}."
+    return joined(_block(lead, records, RECORDS_BYTES), told if gone else "")
 
 
 def file_read(

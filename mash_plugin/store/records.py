@@ -249,6 +249,21 @@ def replacements(db: Connection, record_id: str) -> list[str]:
     return [row[0] for row in db.all(_SQL.replacements, {"record_id": record_id})]
 
 
+def successors(db: Connection, record_ids: Iterable[str]) -> frozenset[str]:
+    """These records and all that took their place in turn."""
+    key = {"record_ids": compact_json(list(record_ids))}
+    return frozenset(row[0] for row in db.all(_SQL.successors, key))
+
+
+def out_of_force_since(
+    db: Connection, record_ids: Iterable[str], since: int, now: int, count: int
+) -> list[str]:
+    """Those records that were withdrawn, replaced or contradicted, or ran out, since then."""
+    among = compact_json(list(record_ids))
+    key = {"record_ids": among, "since": since, "now": now, "count": count}
+    return [row[0] for row in db.all(_SQL.out_of_force_since, key)]
+
+
 def evidence_of_chat(db: Connection, chat_id: str) -> Iterator[tuple[int, str, Evidence]]:
     """Every citation of a chat with its row number and its record."""
     for row in db.all(_SQL.evidence_of_chat, {"chat_id": chat_id}):

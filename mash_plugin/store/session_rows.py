@@ -66,6 +66,12 @@ class SessionState:
         self.unsaved_shown |= shown
         return new
 
+    def note_shown(self, ids: Iterable[str], now: int) -> None:
+        """Count these as shown to the session's own agent, however often."""
+        shown = {("", "", i): now for i in ids}
+        self.shown |= shown
+        self.unsaved_shown |= shown
+
     def take_back(self, reader: str, path: str, ids: Iterable[str], at: int) -> None:
         """Let IDs that counted as shown since `at` not count."""
         for shown in ((reader, path, i) for i in ids):
@@ -101,6 +107,10 @@ class SessionState:
     def chats_with_files(self, reader: str) -> set[str]:
         """The chats, as `chat:ID`, that this reader was shown with any file."""
         return {i for r, path, i in self.shown if path and r == reader and i.startswith(CHAT)}
+
+    def records_in_context(self) -> frozenset[str]:
+        """The records that the session's own agent was shown and has not compacted away."""
+        return frozenset(i for reader, _, i in self.shown if not reader and ":" not in i)
 
     def records_at(self, reader: str, path: str) -> int | None:
         """When this reader was last shown records with this file; None when it was not yet."""

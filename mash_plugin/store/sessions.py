@@ -168,7 +168,7 @@ class HookState:
     def note_shown(self, session_id: str, ids: Iterable[str], now: int) -> None:
         """Note what a session was shown that may come again: its block, or the saving note."""
         with self._lock:
-            self._sessions[session_id].unsaved_shown.update({("", "", i): now for i in ids})
+            self._sessions[session_id].note_shown(ids, now)
             self._changed(session_id)
 
     def claim_reminder(
@@ -222,6 +222,11 @@ class HookState:
         """The chats, as `chat:ID`, that this reader was shown with any file."""
         with self._lock:
             return self._sessions[session_id].chats_with_files(reader)
+
+    def records_in_context(self, session_id: str) -> frozenset[str]:
+        """The records that the session's own agent has in front of it."""
+        with self._lock:
+            return self._sessions[session_id].records_in_context()
 
     def records_shown_at(self, session_id: str, reader: str, path: str) -> int | None:
         """When this reader was last shown records with this file; None when it was not yet."""

@@ -12,9 +12,11 @@ import pytest
 from mash_plugin.daemon import hooks
 from mash_plugin.daemon.delivery import Delivery
 from mash_plugin.daemon.node import Node
+from mash_plugin.memory import heads
+from mash_plugin.memory.call import Caller
 from mash_plugin.paths import find_paths
-from mash_plugin.records.model import Body, Evidence, Revision, Scope
-from mash_plugin.store.changes import insert_record
+from mash_plugin.records.model import Body, Evidence, Revision, Scope, State
+from mash_plugin.store.changes import add_link, add_revision, insert_record
 from mash_plugin.store.operations import identity_of
 from mash_plugin.tokens import words
 
@@ -112,6 +114,27 @@ class Desk:
                 (words_of, ""),
             )
         return record_id
+
+    def retire(self, record_id: str, state: State = "withdrawn") -> None:
+        """Take a record out of force."""
+        with self.node.store.writing() as db:
+            head = heads.visible_head(db, record_id)
+            last = heads.intact_revision(self.node.call(Caller(), self.now, {}), db, head)
+            body = last.body._replace(state=state)
+            over = last._replace(revision=2, body=body, recorded_at=self.now)
+            assert add_revision(db, head, over, uuid.uuid4().bytes, ("", ""))
+
+    def link(self, source: str, relation: str, target: str) -> None:
+        with self.node.store.writing() as db:
+            ends = [heads.visible_head(db, record_id) for record_id in (source, target)]
+            assert add_link(db, *ends, relation, self.now, None)
+
+    def take_over(self, old: str, statement: str) -> str:
+        """Put a record in the place of an older one."""
+        self.retire(old, "superseded")
+        new = self.keep(statement)
+        self.link(new, "supersedes", old)
+        return new
 
     def chat(self, title: str, session: str, cwd: Path | None = None) -> None:
         """Let Claude Code have had a chat, and index it."""

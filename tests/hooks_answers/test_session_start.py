@@ -10,6 +10,7 @@ from mash_plugin.records.model import Scope
 from tests.hooks_answers.conftest import MINUTE, make_repository
 from tests.support.transcripts import GeminiTranscript
 
+ENDED = "Shown to you before, since withdrawn, replaced or contradicted (mash):"
 SESSION = "aaf1f2a4-af7c-49a6-b191-247ea3d230da"
 
 
@@ -175,6 +176,40 @@ def test_resume_finds_what_changed_among_hundreds_of_better_standing(desk):
     desk.now += MINUTE
     desk.keep("Perhaps.", review="candidate")
     assert [r["statement"] for r in _records(desk.start(source="resume"))] == ["Perhaps."]
+
+
+@pytest.mark.parametrize("comes_back_in", ["the same daemon", "a new one"])
+def test_a_resume_tells_first_what_took_the_place_of_something_shown(desk, comes_back_in):
+    old = desk.keep("Carts are in Postgres.")
+    desk.start()
+    desk.now += MINUTE
+    new = desk.take_over(desk.take_over(old, "Carts are in MySQL."), "Carts are in SQLite.")
+    desk.now += MINUTE
+    for number in range(4):
+        desk.keep(f"Newer {number}.")
+    if comes_back_in == "a new one":
+        desk.reopen()
+    text = desk.start(source="resume")
+    assert next(r["id"] for r in _records(text)) == new
+    assert len(_records(text)) == 3
+    assert text.endswith(f"\n\n{ENDED} {old}.")
+    assert desk.start(source="resume") == ""
+
+
+def test_a_resume_names_what_was_withdrawn_or_contradicted_of_what_was_shown(desk):
+    kept, withdrawn, contradicted = (desk.keep(text) for text in ("Kept.", "Tabs.", "Monday."))
+    desk.start()
+    unseen = desk.keep("Never shown.")
+    desk.now += MINUTE
+    desk.retire(unseen)
+    assert desk.start(source="resume") == ""
+    desk.retire(withdrawn)
+    desk.link(desk.keep("Friday."), "contradicts", contradicted)
+    text = desk.start(source="resume")
+    assert text.startswith(ENDED)
+    assert set(text.removeprefix(ENDED).strip(" .").split(", ")) == {withdrawn, contradicted}
+    assert kept not in text
+    assert desk.start(source="resume") == ""
 
 
 @pytest.mark.parametrize("source", ["startup", "resume", "clear", "fork"])

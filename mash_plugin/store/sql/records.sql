@@ -155,6 +155,25 @@ ORDER BY 1, 2 LIMIT :count OFFSET :start;
 SELECT from_record FROM links WHERE to_record = :record_id AND relation = 'supersedes'
 ORDER BY link_id;
 
+-- name: successors
+-- The given records, what took their place, and so on.
+WITH RECURSIVE line(id) AS (
+  SELECT value FROM json_each(:record_ids)
+  UNION
+  SELECT l.from_record FROM line JOIN links l ON l.to_record = line.id
+  WHERE l.relation = 'supersedes')
+SELECT id FROM line;
+
+-- name: out_of_force_since
+-- Those of the given records that stopped to hold, the last one first.
+SELECT r.record_id FROM json_each(:record_ids) j JOIN records r ON r.record_id = j.value
+WHERE (r.retired = 1 AND r.recorded_at >= :since) OR r.hidden_at >= :since
+  OR r.valid_until BETWEEN :since AND :now
+  OR EXISTS (
+    SELECT 1 FROM links l WHERE l.relation = 'contradicts' AND l.recorded_at >= :since
+      AND r.record_id IN (l.from_record, l.to_record))
+ORDER BY r.recorded_at DESC, r.record_id LIMIT :count;
+
 -- name: is_forgotten
 SELECT 1 FROM record_tombstones WHERE record_id = :record_id;
 
