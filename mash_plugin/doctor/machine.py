@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 from mash_plugin import client
 from mash_plugin.chats.project import Project, project_of
-from mash_plugin.config import Settings, read_settings
+from mash_plugin.config import Settings
+from mash_plugin.daemon.kept_settings import settings_in_force
 from mash_plugin.errors import MashError, Sandboxed
 from mash_plugin.paths import Paths
 from mash_plugin.store.checks import StoreReport, store_report
@@ -43,7 +44,7 @@ class Machine:
     @cached_property
     def settings(self) -> Settings:
         """The settings, with the switches of this shell."""
-        return read_settings(self.paths.config_file, self.environ)
+        return settings_in_force(self.paths, self.environ)
 
     @cached_property
     def served(self) -> Mapping[str, Any]:

@@ -128,7 +128,17 @@ def test_status_and_doctor_say_the_same_of_settings_that_cannot_be_read(
     config.write_text(f'[projects]\ndeny = ["{folder}"]\n')
     lines_of(fresh, folder)
     config.write_text("[projects\n")
-    for used, off in (("the settings of before are still used", True), ("the defaults", False)):
+    kept = fresh.mash_home / "run/settings.json"
+    before = "the settings of before are still used"
+    for daemon, used, off in (
+        ("that knew them", before, True),
+        ("that starts", before, True),
+        ("that never knew them", "the defaults", False),
+    ):
+        if daemon != "that knew them":
+            fresh.mash("daemon", "stop")
+        if daemon == "that never knew them":
+            kept.unlink()
         done = fresh.mash("status", cwd=folder)
         assert done.code == 1
         doctor = fresh.mash("doctor", "--category", "settings", cwd=folder)
@@ -136,4 +146,4 @@ def test_status_and_doctor_say_the_same_of_settings_that_cannot_be_read(
         assert used in " ".join(doctor.out.split())
         assert (f"Switched off in {folder}: everything" in done.out) is off
         assert (f"in {folder} everything is off" in " ".join(doctor.out.split())) is off
-        fresh.mash("daemon", "restart")
+        assert used in " ".join(fresh.mash("projects", cwd=folder).out.split())

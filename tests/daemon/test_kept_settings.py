@@ -65,6 +65,7 @@ def test_a_file_that_was_just_written_is_parsed_again(
     assert home.read() == ({"records": {"capture": "off"}}, None)
 
 
+@pytest.mark.row(28)
 @pytest.mark.parametrize("age_s", [0.5, 60])
 def test_what_a_broken_file_said_before_holds_for_the_next_daemon(
     home: Home, monkeypatch: pytest.MonkeyPatch, age_s: float

@@ -19,7 +19,7 @@ def test_settings_that_cannot_be_read_are_shown_with_the_line_and_edited(home: H
     found = mend(home, "settings", "settings-unreadable", env=edit("s/on$/true/"))
     assert found["severity"] == "error"
     assert "line 2" in found["what"]
-    assert "saving notes are off" in found["why"]
+    assert "the settings of before are still used" in found["why"]
 
 
 @pytest.mark.parametrize(
