@@ -92,7 +92,7 @@ def _chosen(candidates: list[dict[str, Any]]) -> str:
             "No session is open that anybody types into, as far as hooks were heard of in the last"
             " 12 hours. `mash pause --session ID` takes any that `mash log` names."
         )
-    tell("No single session is open in this folder. Open are:", err=True)
+    tell("It is not clear which session is meant. Open are:", err=True)
     for number, one in enumerate(candidates, 1):
         tell(
             clean(f"{number}. {_words(one)}, heard of {local_date(one['last_activity_at'])}"),
@@ -102,10 +102,9 @@ def _chosen(candidates: list[dict[str, Any]]) -> str:
         raise InvalidArgument(
             "Nothing was paused. Name one: mash pause --session ID, or `newest` for the first."
         )
-    choice = click.IntRange(1, len(candidates))
-    return str(
-        candidates[click.prompt("Which one? (^C: none)", type=choice, err=True) - 1]["session_id"]
-    )
+    numbers = click.Choice([str(number) for number in range(1, len(candidates) + 1)])
+    picked = click.prompt("Which one? (^C: none)", type=numbers, show_choices=False, err=True)
+    return str(candidates[int(picked) - 1]["session_id"])
 
 
 def _words(session: dict[str, Any]) -> str:

@@ -28,7 +28,7 @@ NOTHING_LIKE = {
     "recall_records": "The tool recall_records gives no record of your own here.",
 }
 LEFT_OUT = {
-    "limit": "all {limit} places are taken by records with a better standing",
+    "limit": "all {limit} places are taken by records that come first",
     "budget": "too long for what is left of its room",
     "suspicious": "unconfirmed, and reads like an instruction to an agent: hooks never show it",
     "damaged": "damaged: mash doctor says more",

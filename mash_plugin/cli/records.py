@@ -63,7 +63,7 @@ def records(
 
 
 def _show_own(asked: _Asked) -> int:
-    found = [one for one in _own(asked) if _holds(one, asked.wanted)]
+    found = _matching(asked)
     # What took the place of another is as new as that one's end, and stands above it.
     found.sort(key=lambda one: (-one["recorded_at"], one.get("state") == "superseded"))
     end = asked.offset + asked.limit
@@ -83,7 +83,20 @@ def _show_own(asked: _Asked) -> int:
         click.echo(f"There are only {len(found)} of them.", err=True)
     elif not page:
         click.echo(f"No records found.{_hint(asked)}", err=True)
+    if page and not asked.show_all:
+        _tell_left_out(asked, len(found))
     return 0 if page else 1
+
+
+def _tell_left_out(asked: _Asked, shown: int) -> None:
+    """Whoever has just seen an agent save a candidate looks for it here."""
+    others = len(_matching(asked._replace(show_all=True))) - shown
+    if others > 0:
+        click.echo(f"--all shows {others} more, unconfirmed or out of force.", err=True)
+
+
+def _matching(asked: _Asked) -> list[Json]:
+    return [one for one in _own(asked) if _holds(one, asked.wanted)]
 
 
 def _show_shared(asked: _Asked, node: str | None) -> int:

@@ -36,6 +36,9 @@ def test_records_are_a_table_of_what_agents_are_told(told: Home) -> None:
     assert second.endswith("decision, host.example/team/shop")
     (listed,) = json.loads(told.mash("records", "--json").out)["records"]
     assert first.startswith(listed["id"][:12] + "  ")
+    assert "--all shows 3 more, unconfirmed or out of force." in done.err
+    assert "shows" not in told.mash("records", "--all").err
+    assert "--all shows 1 more" in told.mash("records", "typst").err
     everything = told.mash("records", "--all").out
     assert "decision (unconfirmed), host.example/team/shop" in everything
     assert CHINESE in everything  # no line is broken in a pipe
