@@ -216,15 +216,20 @@ def masked(text: str) -> str:
     return mask(text)
 
 
-def settings_of(config_dir: str, workspace: str | None, *, only_looks: bool = False) -> "Settings":
-    """The settings of a command; one that has no meaning is an error of usage."""
+def settings_of(
+    config_dir: str, workspace: str | None, *, faults: list[str] | None = None
+) -> "Settings":
+    """The settings of a command; one that has no meaning is an error of usage.
+
+    `faults`: of who only looks; see read_settings.
+    """
     from mash_plugin.throughline.settings import read_settings
 
     try:
-        settings = read_settings(config_dir, workspace, os.environ)
+        settings = read_settings(config_dir, workspace, os.environ, faults)
     except InvalidArgument as error:
         raise click.UsageError(error.message) from None
-    if not only_looks:
+    if faults is None:
         _refuse_root(settings.workspace)
     return settings
 

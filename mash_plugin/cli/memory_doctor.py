@@ -30,13 +30,20 @@ def doctor(
     """
     from mash_plugin.throughline.clock import now_ms
     from mash_plugin.throughline.doctor import findings
+    from mash_plugin.throughline.findings import Finding
 
-    settings, now = settings_of(config_dir, workspace, only_looks=True), now_ms(os.environ)
+    faults: list[str] = []
+    settings, now = settings_of(config_dir, workspace, faults=faults), now_ms(os.environ)
     if fix:
         from mash_plugin.throughline.mending import set_aside_if_damaged
 
         click.echo(masked(set_aside_if_damaged(settings, now)))
-    found = list(findings(settings, agent, now))
+    found = [Finding("setting", "error", fault) for fault in faults]
+    found += [
+        one
+        for one in findings(settings, agent, now)
+        if not (faults and one.name == "MM_WORKING_TTL_HOURS")
+    ]
     click.echo(f"{category}:")
     for one in found:
         click.echo(f"  {one.severity:8} {one.what}")

@@ -116,7 +116,10 @@ def _notes(session: "Session") -> Iterator[str]:
             f" {session.of_unknown_role} message(s) have an unknown one."
         )
     if session.has_unread_times:
-        yield "No `ts` can be read: write it as 2026-10-03T16:02:00Z. The time counts as unknown."
+        yield (
+            "No message has a time that can be read: its key is `ts`, and it is written as"
+            " 2026-10-03T16:02:00Z. The day of the capture stands for it."
+        )
 
 
 def _details(session: "Session") -> Iterator[str]:
@@ -129,8 +132,8 @@ def _details(session: "Session") -> Iterator[str]:
         yield f"the first malformed line {session.first_fault}"
     if session.of_unknown_role:
         yield f"{session.of_unknown_role} message(s) of an unknown role, which are nobody's"
-    if session.messages and session.span.first is None:
-        yield "no message has a `ts` that can be read; the day of the capture stands for it"
+    if session.messages and session.span.first is None and not session.has_unread_times:
+        yield "no message has a `ts`; the day of the capture stands for it"
 
 
 def capture_log(

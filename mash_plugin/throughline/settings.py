@@ -54,12 +54,19 @@ class Settings(NamedTuple):
     """Whether anything names the backend."""
 
 
-def read_settings(config_dir: str, workspace: str | None, environ: Mapping[str, str]) -> Settings:
+def read_settings(
+    config_dir: str,
+    workspace: str | None,
+    environ: Mapping[str, str],
+    faults: list[str] | None = None,
+) -> Settings:
     """The settings of a command. Raises InvalidArgument for a file or value that has no meaning.
 
-    The environment wins over the file, but either one set to off means off.
+    The environment wins over the file, but either one set to off means off. `faults`, for who
+    only looks, takes what is wrong with the time limit; the default stands for it then.
     """
-    in_file = _read_file(os.path.join(config_dir, CONFIG_FILE))
+    file = os.path.join(config_dir, CONFIG_FILE)
+    in_file = _read_file(file)
     place = workspace or environ.get("MM_WORKSPACE") or _text(in_file, "workspace") or config_dir
     said = environ.get("MM_BACKEND") or _text(in_file, "backend")
     backend = said or "file"
@@ -70,6 +77,13 @@ def read_settings(config_dir: str, workspace: str | None, environ: Mapping[str, 
         values = (environ.get(f"MM_WORKING_{name.upper()}"), in_file.get(f"working_{name}"))
         return any(map(is_on, values)) and not any(map(is_off, values))
 
+    try:
+        hours = _hours(environ, in_file, file)
+    except InvalidArgument as error:
+        if faults is None:
+            raise
+        faults.append(error.message)
+        hours = TTL_HOURS
     copying = (environ.get("MM_WORKING_COPY_PROMOTE"), in_file.get("working_copy_promote"))
     return Settings(
         workspace=_folder(place),
@@ -79,7 +93,7 @@ def read_settings(config_dir: str, workspace: str | None, environ: Mapping[str, 
         auto_refresh=switch("auto_refresh"),
         promote=switch("promote"),
         copy_promote=not any(map(is_off, copying)),
-        ttl_hours=_hours(environ, in_file),
+        ttl_hours=hours,
         without_effect=tuple(_without_effect(in_file.get(TABLE))),
         dsn=environ.get("MM_POSTGRES_DSN") or _text(in_file, "postgres_dsn"),
         dsn_file=os.path.join(
@@ -126,16 +140,17 @@ def _folder(place: str) -> str:
     return os.path.abspath(os.path.expanduser(place))
 
 
-def _hours(environ: Mapping[str, str], in_file: Mapping[str, object]) -> int:
-    value: object = environ.get("MM_WORKING_TTL_HOURS") or in_file.get("working_ttl_hours")
+def _hours(environ: Mapping[str, str], in_file: Mapping[str, object], file: str) -> int:
+    said = environ.get("MM_WORKING_TTL_HOURS")
+    value: object = said or in_file.get("working_ttl_hours")
     if value is None:
         return TTL_HOURS
     text = str(value).strip()
     is_short = len(text) <= len(str(LONGEST_TTL_HOURS))  # Python reads no number of any length
     if not (is_short and text.isdecimal() and 1 <= int(text) <= LONGEST_TTL_HOURS):
+        where = "MM_WORKING_TTL_HOURS" if said else f"working_ttl_hours in {file}"
         raise InvalidArgument(
-            f"MM_WORKING_TTL_HOURS={value!r:.100} is no whole number of hours from 1 on;"
-            " nothing was changed."
+            f"{where} = {value!r:.100} is no whole number of hours from 1 on; nothing was changed."
         )
     return int(text)
 

@@ -29,6 +29,13 @@ from mash_plugin.throughline.postgres import (
 )
 from mash_plugin.throughline.settings import CONFIG_FILE, Settings
 
+_ADVICE = ADVICE._replace(
+    login="Correct the administrator's login on standard input; nothing was changed.",
+    away="Correct the connection string on standard input, or run this again when the server"
+    " answers; nothing was changed.",
+    lost="nothing was changed; run this again.",
+    denied="it takes an administrator's login",
+)
 OWNER, AGENTS = "mm_owner", "mm_agent"
 _KEPT = ("host", "hostaddr", "port", "dbname", "sslmode", "sslrootcert")
 """What an agent's connection has in common with the administrator's."""
@@ -77,8 +84,8 @@ def set_up(admin_dsn: str, agent: str, config_dir: str, *, new_password: bool = 
     options = connection_options(admin_dsn, os.environ, is_read_only=False)
     place, file = place_of(options), os.path.join(config_dir, FILE)
     _refuse_other_login(file, role_of(agent))
-    admin = connect(options, ADVICE)
-    with told(place, ADVICE), admin, admin.transaction():
+    admin = connect(options, _ADVICE)
+    with told(place, _ADVICE), admin, admin.transaction():
         admin.execute("SELECT pg_advisory_xact_lock(%s)", (_ONE_AT_A_TIME,))
         _make_roles(admin)
         migrated = _migrate(admin, place)

@@ -26,6 +26,9 @@ AGENT_ROLES = frozenset({"assistant", "agent"})
 MACHINE_ROLES = frozenset({"tool", "function", "system", "developer"})
 """Written by no person; every role that is neither one of these nor the agent's may be one."""
 PERSONS_ROLES = frozenset({"user", "human"})
+UNREAD = False
+"""Stands for a time under another key than `ts`, which nobody promised to be one."""
+_TIME_KEYS = frozenset({"timestamp", "time", "created_at", "createdAt", "date", "datetime"})
 UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _BOM = b"\xef\xbb\xbf"
 Author = Literal["agent", "person", "machine", "unknown"]
@@ -33,7 +36,7 @@ Author = Literal["agent", "person", "machine", "unknown"]
 
 
 class Message(NamedTuple):
-    """One message of a transcript; `stamp` is its time as written, if any."""
+    """One message of a transcript; `stamp` is its time as written, if any, or UNREAD."""
 
     author: Author
     text: str
@@ -184,7 +187,7 @@ def _messages_at_once(block: bytes, separator: bytes) -> list[Message] | None:
         except (KeyError, TypeError):
             content = None
         if type(content) is str:
-            messages.append((author, content, row.get("ts")))  # half the cost of a Message
+            messages.append((author, content, _stamp_of(row)))  # half the cost of a Message
         elif (message := _message(row)) is not None:
             messages.append(message)
         else:
@@ -223,7 +226,12 @@ def _message(parsed: Any) -> Message | None:  # noqa: ANN401 - JSON
         content = _text_of_blocks(content) if author == "agent" else _any_text_of_blocks(content)
     elif not isinstance(content, str):
         return None
-    return Message(author, content, parsed.get("ts"))
+    return Message(author, content, _stamp_of(parsed))
+
+
+def _stamp_of(row: dict[str, Any]) -> object:
+    stamp = row.get("ts")
+    return UNREAD if stamp is None and not _TIME_KEYS.isdisjoint(row) else stamp
 
 
 def _author_of(role: str) -> Author:

@@ -40,7 +40,7 @@ def test_a_setting_without_meaning_is_an_error(tmp_path):
     assert done.returncode == 1
     (found,) = json.loads(done.stdout)["findings"]
     assert (found["name"], found["severity"]) == ("throughline-settings", "error")
-    assert "MM_WORKING_TTL_HOURS" in found["what"]
+    assert "working_ttl_hours in " in found["what"]
 
 
 def test_keys_and_kinds_without_meaning_are_told(tmp_path):

@@ -187,7 +187,19 @@ def test_unknown_roles_and_times_that_nobody_can_read_are_told(workspace):
     done = workspace.capture(workspace.write("\n".join(map(json.dumps, rows))))
     assert (done.code, done.out) == (0, result_line(1))
     assert "its role is `assistant` or `agent`, and 2 message(s) have an unknown one" in done.err
-    assert "No `ts` can be read" in done.err
+    assert "No message has a time that can be read: its key is `ts`" in done.err
+
+
+@pytest.mark.spec("R-187")
+@pytest.mark.parametrize("key", ["timestamp", "created_at"])
+@pytest.mark.parametrize("more", [(), ("--verbose",)])
+def test_a_time_under_another_key_is_told_once(workspace, key, more):
+    row = {"role": "assistant", "content": [{"type": "text", "text": DECISION}]}
+    rows = [row | {key: "2026-10-03T16:02:00Z"}, {**row, "content": "x", key: 1791046800}]
+    done = workspace.capture(workspace.write("\n".join(map(json.dumps, rows))), *more)
+    assert done.err.count("its key is `ts`") == 1
+    assert done.err.count("The day of the capture") == 1
+    assert done.err.count("the day of the capture") == 0
 
 
 def test_verbose_tells_what_else_was_left_out(workspace):
@@ -200,7 +212,7 @@ def test_verbose_tells_what_else_was_left_out(workspace):
         "5 or more other key line(s) left out: of each session the best 4 are kept",
         "the first malformed line is no JSON object",
         "1 message(s) of an unknown role, which are nobody's",
-        "no message has a `ts` that can be read; the day of the capture stands for it",
+        "no message has a `ts`; the day of the capture stands for it",
     ]
 
 

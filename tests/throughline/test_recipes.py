@@ -97,6 +97,7 @@ def test_a_cron_job_tells_how_it_ended_and_its_exit_code_stays(place, code):
     done = place.sh(recipe("sh", "tell()"))
     assert (done.returncode, done.stdout, done.stderr) == (code, "", "")
     assert f"Remember: check-stock ended with exit code {code}." in place.recalled()
+    assert re.search(r"session stock-\d{4}-\d\d-\d\dT\d{4}\.", place.recalled()), "a run of its own"
 
 
 @pytest.mark.spec("R-199")

@@ -133,6 +133,17 @@ def test_the_environment_wins_over_the_file_but_off_in_either_means_off(workspac
     assert workspace.settings[2:7] == (True, True, False, False, 7)
 
 
+def test_a_time_limit_of_the_file_is_named_with_it_and_the_doctor_tells_the_rest(workspace):
+    file = workspace.folder / "config.toml"
+    file.write_text('[throughline]\nworking_ttl_hours = "many"\n')
+    fault = f"working_ttl_hours in {file} = 'many' is no whole number"
+    assert fault in promote(workspace, NOW).err
+    told = workspace.run("doctor", "--config-dir", workspace.path)
+    assert (told.code, f"error    {fault}" in told.out) == (1, True)
+    assert "the store comes with the first drain" in told.out
+    assert "MM_WORKING_TTL_HOURS =" not in told.out
+
+
 def test_a_backend_or_a_file_without_meaning_is_an_error_of_usage(workspace):
     assert workspace.drain(MM_BACKEND="tape").code == 2
     (workspace.folder / "config.toml").write_text("workspace = 3\n")
